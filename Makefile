@@ -1,0 +1,51 @@
+# Two commands matter: `make demo` and `make test`. Each sets up its own environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check test-slow bench docs lock clean
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+test: check docs
+	$(BIN)/python -m pytest
+
+# Lint, format, types and the import contract.
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest -m slow
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.fitting
+	$(BIN)/python -m benchmarks.prototypes
+	$(BIN)/python -m benchmarks.probabilities
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict --quiet
+
+# Renew the lock file from pyproject.toml.
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet uv
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
+		--extra dev --output-file requirements.lock pyproject.toml
+	rm -rf $(VENV)-lock
+
+$(STAMP): pyproject.toml requirements.lock
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "nearboost needs Python 3.11 or newer"'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) site demo_output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,271 @@
+"""The data sets of the benchmarks: ``load(name, seed)`` gives one split into training and test rows.
+
+The files lie in the folder named by ``NEARBOOST_DATA``, else in ``../shared/data`` beside the repository.
+
+=============  ======  =====  ====  =======  ==========================================================
+name            train   test  dims  classes  what
+=============  ======  =====  ====  =======  ==========================================================
+digits            898    899    64       10  scikit-learn's digits, pixels over 16; random halves
+gtsrb           39209  12630    42       43  German traffic signs; the benchmark's own split
+gtsrb-small      5228   2105    42       43  every 8th frame of each track, every 6th test row
+yaleb            1205   1209   150       38  Extended Yale B faces; a random half of each person
+scene8           2000    688   128        8  outdoor scenes of Oliva and Torralba; random, stratified
+=============  ======  =====  ====  =======  ==========================================================
+
+Every projection is fitted on the training rows alone. That of the traffic signs is supervised: it has
+seen the labels of the rows it projects, so training rows lie closer to their own class than test rows do,
+and what a method reads off its training rows (a leave-one-out error, say) is better than the truth.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+from scipy.io import loadmat
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import normalize
+
+ROOT = Path(__file__).resolve().parents[1]
+CACHE = ROOT / "benchmarks" / "cache"
+
+GTSRB_FILE = "gtsrb/gtsrb_roi_gray24.npz"
+YALEB_FILE = "faces/YaleB_32x32.mat"
+SCENE_FOLDER = "scene15"
+SCENES = ("Coast", "Forest", "Highway", "InsideCity", "Mountain", "OpenCountry", "Street", "TallBuilding")
+
+GIST_VERSION = 1  # raise it when `gist` changes: it names the cache
+GIST_SIDE, GIST_PADDING, GIST_GRID = 128, 16, 4
+GIST_SCALES, GIST_ORIENTATIONS = 4, 8
+
+
+@dataclass(frozen=True)
+class Split:
+    """One data set, cut into training and test rows; labels are integers.
+
+    ``groups_train`` names rows that are not independent (frames of one track) and must not be divided
+    between the folds of a cross-validation; ``None`` where every row stands for itself.
+    """
+
+    name: str
+    X_train: NDArray[np.float32]
+    y_train: NDArray[np.int64]
+    X_test: NDArray[np.float32]
+    y_test: NDArray[np.int64]
+    groups_train: NDArray[np.int64] | None = None
+
+
+def load(name: str, seed: int = 0) -> Split:
+    """The split ``name``; ``seed`` draws the training rows where the data set leaves that open."""
+    source = _source(name)
+    if not available(name):
+        raise FileNotFoundError(
+            f"{name} needs {data_folder() / source.needs}, which is not there; "
+            "set NEARBOOST_DATA to the folder that holds it."
+        )
+    return source.load(seed)
+
+
+def available(name: str) -> bool:
+    """Whether the files of ``name`` are on this machine."""
+    needs = _source(name).needs
+    return needs is None or (data_folder() / needs).exists()
+
+
+def data_folder() -> Path:
+    """Where the files are looked for."""
+    return Path(os.environ.get("NEARBOOST_DATA") or ROOT.parent / "shared" / "data")
+
+
+def digits(seed: int) -> Split:
+    """1,797 digits of 8x8 pixels, stratified halves."""
+    X, y = load_digits(return_X_y=True)
+    train, test = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=seed)
+    return _split("digits", X / 16, y, train, test)
+
+
+def gtsrb(seed: int) -> Split:
+    """51,839 traffic signs of 24x24 grey pixels in 42 discriminant directions; ``seed`` has no effect.
+
+    8 test images are also, pixel for pixel, training images; the benchmark's split is kept as it is.
+    """
+    return _signs("gtsrb", every_frame=1, every_test_row=1)
+
+
+def gtsrb_small(seed: int) -> Split:
+    """A quick trial of ``gtsrb``: every 8th frame of every track, every 6th test row."""
+    return _signs("gtsrb-small", every_frame=8, every_test_row=6)
+
+
+def yaleb(seed: int) -> Split:
+    """2,414 faces of 38 people under many lights; rows of unit length, 150 principal components."""
+    faces = loadmat(data_folder() / YALEB_FILE)
+    X, y = normalize(faces["fea"].astype(np.float64)), faces["gnd"].ravel() - 1
+    order = np.random.default_rng(seed).permutation(len(y))
+    in_training = _rank_within(y[order]) < np.bincount(y)[y[order]] // 2
+    train, test = np.sort(order[in_training]), np.sort(order[~in_training])
+    return _split("yaleb", X, y, train, test, PCA(150, svd_solver="full"))
+
+
+def scene8(seed: int) -> Split:
+    """2,688 outdoor scenes: square roots of `gist`, rows of unit length, 128 principal components.
+
+    Two images occur twice in the files, one of them under two labels (a tall building inside a city);
+    all are kept.
+    """
+    paths = scene_paths()
+    X = normalize(np.sqrt(scene_gists(paths).astype(np.float64)))
+    y = np.array([SCENES.index(path.parent.name) for path in paths])
+    train, test = train_test_split(np.arange(len(y)), train_size=2000, stratify=y, random_state=seed)
+    return _split("scene8", X, y, train, test, PCA(128, svd_solver="full"))
+
+
+def scene_paths() -> list[Path]:
+    """The images of ``scene8``, both parts of Scene-15 pooled, class by class."""
+    folder = data_folder() / SCENE_FOLDER
+    return [
+        path
+        for scene in SCENES
+        for part in ("train", "test")
+        for path in sorted((folder / part / scene).glob("*.jpg"))
+    ]
+
+
+def scene_gists(paths: list[Path]) -> NDArray[np.float32]:
+    """`gist` of every image, from the cache where it lies there (about half a minute else)."""
+    file = gist_cache()
+    if not file.exists():
+        from PIL import Image
+
+        size = (GIST_SIDE, GIST_SIDE)
+        images = (Image.open(path).convert("L").resize(size, Image.Resampling.BICUBIC) for path in paths)
+        gists = np.stack([gist(np.asarray(image, dtype=np.float32)) for image in images])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = file.with_suffix(f".{os.getpid()}.npy")
+        np.save(unfinished, gists)
+        unfinished.replace(file)
+    return np.load(file)
+
+
+def gist_cache() -> Path:
+    """Where `scene_gists` keeps what it computed."""
+    return CACHE / f"scene8-gist-v{GIST_VERSION}.npy"
+
+
+def gist(image: NDArray[np.float32]) -> NDArray[np.float32]:
+    """512 numbers of a grey square: energy at 4 scales x 8 orientations, averaged on a 4x4 grid.
+
+    After Oliva and Torralba (2001), with the constants of their published program.
+    """
+    inner = slice(GIST_PADDING, -GIST_PADDING)
+    spectrum = fft.fft2(np.pad(_even_contrast(image), GIST_PADDING, mode="symmetric"))
+    energy = np.abs(fft.ifft2(spectrum * _gabor_bank()))[:, inner, inner]
+    cell = GIST_SIDE // GIST_GRID
+    return energy.reshape(-1, GIST_GRID, cell, GIST_GRID, cell).mean(axis=(2, 4)).ravel().astype(np.float32)
+
+
+def _even_contrast(image: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Logarithm of the image less its local mean, over its local deviation: 4 cycles per image and up."""
+    padding = 5
+    padded = np.pad(np.log1p(image), padding, mode="symmetric")
+    radius, _ = _frequencies(padded.shape[0])
+    low_pass = np.exp(-np.log(2) * (radius / 4) ** 2).astype(np.float32)
+    detail = padded - fft.ifft2(fft.fft2(padded) * low_pass).real
+    deviation = np.sqrt(np.abs(fft.ifft2(fft.fft2(detail**2) * low_pass)))
+    return (detail / (0.2 + deviation))[padding:-padding, padding:-padding]
+
+
+@cache
+def _gabor_bank() -> NDArray[np.float32]:
+    """One-sided band-pass filters in the Fourier domain: radii a factor 1.85 apart, every 22.5 degrees."""
+    side = GIST_SIDE + 2 * GIST_PADDING
+    radius, angle = _frequencies(side)
+    bank = []
+    for scale in range(GIST_SCALES):
+        along = np.exp(-3.5 * (radius / (side * 0.3 / 1.85**scale) - 1) ** 2)
+        for orientation in range(GIST_ORIENTATIONS):
+            turned = angle + np.pi * orientation / GIST_ORIENTATIONS
+            turned = (turned + np.pi) % (2 * np.pi) - np.pi
+            across = np.exp(-2 * np.pi * (GIST_ORIENTATIONS**2 / 64) * turned**2)
+            bank.append(along * across)
+    return np.stack(bank).astype(np.float32)
+
+
+def _frequencies(side: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Radius, in cycles per image, and angle of every place of a square spectrum."""
+    cycles = fft.fftfreq(side, 1 / side)
+    plane = cycles[None, :] + 1j * cycles[:, None]
+    return np.abs(plane), np.angle(plane)
+
+
+def _signs(name: str, every_frame: int, every_test_row: int) -> Split:
+    """Rows of unit length in linear discriminants; groups are tracks, pairs of label and track number.
+
+    The within-class scatter S_w is shrunk by a tenth towards tr(S_w)/d.
+    """
+    with np.load(data_folder() / GTSRB_FILE) as file:
+        pairs = np.stack([file["y_train"], file["track_train"]], axis=1)
+        tracks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        kept = _rank_within(tracks) % every_frame == 0
+        pixels = np.concatenate([file["x_train"][kept], file["x_test"][::every_test_row]])
+        y = np.concatenate([file["y_train"][kept], file["y_test"][::every_test_row]])
+    X = normalize(pixels.reshape(len(y), -1) / 255.0)
+    train, test = np.split(np.arange(len(y)), [kept.sum()])
+    discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
+    return _split(name, X, y, train, test, discriminants, tracks[kept])
+
+
+def _rank_within(groups: NDArray) -> NDArray[np.int64]:
+    """How many earlier rows belong to the same group, for each row."""
+    order = np.argsort(groups, kind="stable")
+    _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
+    rank = np.empty(len(groups), dtype=np.int64)
+    rank[order] = np.arange(len(groups)) - np.repeat(starts, sizes)
+    return rank
+
+
+def _split(
+    name: str,
+    X: NDArray,
+    y: NDArray,
+    train: NDArray,
+    test: NDArray,
+    projection: PCA | LinearDiscriminantAnalysis | None = None,
+    groups_train: NDArray | None = None,
+) -> Split:
+    """The rows ``train`` and ``test``, in the directions ``projection`` learns from the former."""
+    X_train, X_test = X[train], X[test]
+    if projection is not None:
+        projection.fit(X_train, y[train])
+        X_train, X_test = projection.transform(X_train), projection.transform(X_test)
+    y = y.astype(np.int64)
+    return Split(name, X_train.astype(np.float32), y[train], X_test.astype(np.float32), y[test], groups_train)
+
+
+class _Source(NamedTuple):
+    load: Callable[[int], Split]
+    needs: str | None
+
+
+_SOURCES = {
+    "digits": _Source(digits, None),
+    "gtsrb": _Source(gtsrb, GTSRB_FILE),
+    "gtsrb-small": _Source(gtsrb_small, GTSRB_FILE),
+    "yaleb": _Source(yaleb, YALEB_FILE),
+    "scene8": _Source(scene8, SCENE_FOLDER),
+}
+NAMES = tuple(_SOURCES)
+
+
+def _source(name: str) -> _Source:
+    if name not in _SOURCES:
+        raise ValueError(f"No data set is called {name!r}; use one of {', '.join(NAMES)}.")
+    return _SOURCES[name]

@@ -1,0 +1,36 @@
+"""Nearest neighbours that learn.
+
+Estimators are imported when they are first asked for, so that ``import nearboost`` stays fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nearboost.boosting.knn import KNNClassifier
+    from nearboost.boosting.n3 import N3Classifier
+    from nearboost.boosting.unn import UNNClassifier
+    from nearboost.losses import get_loss
+    from nearboost.neighbors import Neighbors, NeighborSearch
+
+__version__ = "0.1.0"
+__all__ = ["KNNClassifier", "N3Classifier", "NeighborSearch", "Neighbors", "UNNClassifier", "get_loss"]
+
+_HOME = {
+    "KNNClassifier": "nearboost.boosting.knn",
+    "N3Classifier": "nearboost.boosting.n3",
+    "UNNClassifier": "nearboost.boosting.unn",
+    "NeighborSearch": "nearboost.neighbors",
+    "Neighbors": "nearboost.neighbors",
+    "get_loss": "nearboost.losses",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'nearboost' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""What every layer may use: threads, compilation, progress and validation."""

@@ -1,0 +1,39 @@
+"""How kernels are compiled: once per machine, cached, announced in one line.
+
+numba keeps the compiled code beside the sources; where that folder is not writable it falls back to
+a cache folder of the user's. Only the kernels import this module, because importing numba takes most
+of a second.
+"""
+
+import logging
+from typing import Any
+
+import numba
+from numba.core import event
+
+logger = logging.getLogger("nearboost")
+
+
+class _AnnounceFirstCompilation(event.Listener):
+    """numba tells of compilations only, never of functions loaded from the cache."""
+
+    def __init__(self) -> None:
+        self.announced = False
+
+    def on_start(self, event: event.Event) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.announced and module.startswith("nearboost."):
+            self.announced = True
+            logger.warning("nearboost: compiling kernels, once for this machine; this takes some seconds.")
+
+    def on_end(self, event: event.Event) -> None:
+        """Nothing to say: the work that follows tells that compilation is over."""
+
+
+event.register("numba:compile", _AnnounceFirstCompilation())
+
+
+def kernel(function: Any = None, **options: Any) -> Any:
+    """Compile a bare loop with numba: cached on disk, with the GIL released."""
+    compiled = numba.njit(cache=True, nogil=True, **options)
+    return compiled if function is None else compiled(function)

@@ -1,0 +1,46 @@
+"""Threads: how many, and the one way to use them.
+
+Kernels release the GIL, so plain threads over disjoint pieces of work suffice. Results never depend
+on the number of threads because no piece reads what another one writes.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from nearboost.base.progress import Advance, silent
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads to use: ``None`` and -1 mean every core this process may use, -2 all but one."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return available
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use a positive number, or -1 for all cores.")
+    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+def map_in_threads(
+    work: Callable[[Piece], Result], pieces: Iterable[Piece], n_jobs: int | None, advance: Advance = silent
+) -> list[Result]:
+    """``[work(piece) for piece in pieces]``, several at a time; the first error stops the rest."""
+
+    def work_and_advance(piece: Piece) -> Result:
+        result = work(piece)
+        advance()
+        return result
+
+    threads = count_threads(n_jobs)
+    if threads == 1:
+        return [work_and_advance(piece) for piece in pieces]
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            return list(pool.map(work_and_advance, pieces))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

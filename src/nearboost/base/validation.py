@@ -1,0 +1,61 @@
+"""Checks of what users give, each with one sentence that says what was wrong and what to do."""
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:
+    """``value`` must be one of ``choices``."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={value!r} is not known; use one of {known}.")
+
+
+def check_flag(name: str, value: object) -> None:
+    """``value`` must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+
+
+def check_whole(name: str, value: object, least: int = 1, *, optional: bool = False) -> None:
+    """``value`` must be a whole number of at least ``least`` (or None, where that has a meaning)."""
+    if optional and value is None:
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or value < least:
+        other = " or None" if optional else ""
+        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}{other}.")
+
+
+def check_positive(name: str, value: object, *, most: float = np.inf, optional: bool = False) -> None:
+    """``value`` must be a finite number above 0 (or None, where that has a meaning)."""
+    if optional and value is None:
+        return
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not is_number or not 0 < float(value) <= most or not np.isfinite(float(value)):  # type: ignore[arg-type]
+        limit = "" if np.isinf(most) else f" and at most {most:g}"
+        other = " (or None)" if optional else ""
+        raise ValueError(f"{name}={value!r} must be a number above 0{limit}{other}.")
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    """Sample weights as floats: finite, not negative, one per row, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights: NDArray[Any] = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape} for {n_rows} samples; give one number per sample."
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError("sample_weight must hold finite numbers of at least 0; 0 leaves a sample out.")
+    if not np.any(weights > 0):
+        raise ValueError(
+            "sample_weight is zero for every sample; give at least two samples a positive weight."
+        )
+    return weights

@@ -1,0 +1,394 @@
+"""The estimator that all boosted neighbours share: validate, search, train, vote."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
+from nearboost.boosting.calibration import Calibration, fit_platt, fit_temperature, two_sided
+from nearboost.boosting.engine import ORACLES, ExampleWeights, StepRule
+from nearboost.boosting.explanation import Explanation
+from nearboost.boosting.judges import choose_judges
+from nearboost.boosting.labels import Labels, labels_from_classes, labels_from_indicator
+from nearboost.boosting.leverage import leverage_voters
+from nearboost.boosting.neighborhood import CANDIDATES, choose_n_neighbors, drop_rows, largest_neighborhood
+from nearboost.boosting.training import Outcome, Recipe, TrainingSet, train
+from nearboost.losses import get_loss
+from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph
+from nearboost.votes import VOTE_WEIGHTS, Votes
+
+_BLOCK_ENTRIES = 4_000_000  # scores at a time when predicting, so that memory stays bounded
+
+
+class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
+    """Boosted neighbours; `UNNClassifier` and `N3Classifier` add their losses and step rules."""
+
+    _losses: tuple[str, ...]
+
+    def _step_rule(self) -> StepRule:
+        raise NotImplementedError
+
+    # ---- learning ----
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        graph: tuple[ArrayLike, ArrayLike] | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn which examples vote, and how much.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), float32 or float64
+        y : labels of shape (n_samples,), or a 0/1 matrix of shape (n_samples, n_labels)
+        sample_weight : what each sample's loss counts; 0 leaves the sample out
+        graph : neighbours computed beforehand, as (indices, distances), both of shape (n_samples, at least
+            n_neighbors): sorted by distance, no sample among its own neighbours
+        groups : one label per sample for samples that belong together (frames of one track, cells of one
+            plate); samples of one group never vote on each other in training, so that what is learned and
+            what is held out stay honest
+        """
+        self._check_parameters()
+        X, y = validate_data(
+            self, X, y, dtype=[np.float32, np.float64], order="C", multi_output=True, ensure_min_samples=2
+        )
+        labels = self._encode(y)
+        sample = check_weights(sample_weight, len(X))
+        by_class = compute_sample_weight(self.class_weight, y).astype(np.float64)
+        group_of = _encode_groups(groups, len(X))
+        given = None if graph is None else self._check_graph(graph, group_of)
+        kept = np.flatnonzero(sample > 0)
+        if len(kept) < len(X):
+            given = None if given is None else drop_rows(given, kept, len(X))
+            X, labels, sample, by_class = X[kept], labels.take(kept), sample[kept], by_class[kept]
+            group_of = group_of[kept]
+        _check_learnable(labels)
+        data = TrainingSet(X, labels, ExampleWeights(sample, by_class, np.zeros(len(X))), group_of)
+        graph_, n_neighbors = self._find_neighbors(data, given)
+        return self._train(data, kept, graph_, n_neighbors)
+
+    def _encode(self, y: NDArray[Any]) -> Labels:
+        check_classification_targets(y)
+        if type_of_target(y) == "multilabel-indicator":
+            self.classes_ = np.arange(y.shape[1])
+            return labels_from_indicator(y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError("y has several columns that are not 0/1; fit one classifier per column.")
+        self.classes_, encoded = np.unique(np.ravel(y), return_inverse=True)
+        return labels_from_classes(encoded, len(self.classes_))
+
+    def _check_graph(self, graph: tuple[ArrayLike, ArrayLike], groups: NDArray[np.int32]) -> Neighbors:
+        widest = np.shape(graph[0])[1] if len(graph) == 2 and np.ndim(graph[0]) == 2 else 1
+        given = check_graph(
+            graph, len(groups), widest if self.n_neighbors == "auto" else int(self.n_neighbors)
+        )
+        if np.any(groups[given.indices] == groups[:, np.newaxis]):
+            raise ValueError("The graph joins samples of one group; leave these out of each other's lists.")
+        return given
+
+    def _find_neighbors(self, data: TrainingSet, given: Neighbors | None) -> tuple[Neighbors, int]:
+        """The training graph and the number of neighbours that vote."""
+        most = largest_neighborhood(data.groups) if given is None else given.indices.shape[1]
+        if most < 1:
+            raise ValueError(
+                "Some training sample has no neighbour outside its own group; use smaller groups."
+            )
+        if self.n_neighbors == "auto":
+            wanted = max(k for k in CANDIDATES if k <= most)
+        elif self.n_neighbors > most:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} needs more than {len(data.X)} training samples "
+                f"(each has {most} others to choose from); use {most} or fewer."
+            )
+        else:
+            wanted = int(self.n_neighbors)
+        if given is None:
+            search = self._recipe(len(data.X), data.labels, wanted).build_search(data.X)
+            given = search.graph(wanted, groups=data.groups)
+        if self.n_neighbors == "auto":
+            return given, choose_n_neighbors(given, data.labels, self.vote_weights)
+        return given, wanted
+
+    def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:
+        """Train on a known graph; ``kept`` maps its rows to those of the user's X."""
+        recipe = self._recipe(len(data.X), data.labels, n_neighbors)
+        judging = self.calibration is not None or self.early_stopping
+        folds = choose_judges(data.labels, data.groups, recipe.generator()) if judging else []
+        outcome = train(data, graph, recipe, folds)
+        if not len(outcome.prototypes) and not outcome.learned.start_coefficient:
+            warnings.warn(
+                "No example was worth leveraging, so every score is zero.", UserWarning, stacklevel=3
+            )
+        self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
+        self.n_neighbors_ = n_neighbors
+        self.neighbors_ = graph.first(n_neighbors)
+        self.prototypes_ = kept[outcome.prototypes]
+        self.coefficients_ = outcome.learned.coefficients[outcome.prototypes]
+        self.start_coefficient_ = outcome.learned.start_coefficient
+        self.n_rounds_ = outcome.n_rounds
+        self.history_ = [course.risk for course in outcome.learned.courses]
+        self._judge(outcome)
+        self._prepare_queries(outcome)
+        return self
+
+    def _judge(self, outcome: Outcome) -> None:
+        """Temperature, held-out scores and accuracy from the judge folds."""
+        labels, rows, scores = self._data.labels, outcome.judged, outcome.held_out_scores
+        self.held_out_risk_ = outcome.held_out_risk
+        temperature, intercept = 1.0, np.zeros(labels.n_columns)
+        truth = labels.members[rows].toarray() if labels.multilabel else labels.classes()[rows]
+        if len(rows) and self.calibration == "temperature":
+            if labels.multilabel:
+                temperature, intercept = fit_platt(scores, truth > 0)
+            else:
+                temperature = fit_temperature(scores, truth, self._data.weights.product[rows])
+        self._calibration = Calibration(temperature, intercept, labels.multilabel)
+        self.temperature_, self.intercept_ = temperature, intercept
+        if not len(rows):
+            return
+        scores = scores + intercept
+        if labels.multilabel:
+            self.held_out_accuracy_ = float(((scores > 0) == (truth > 0)).all(axis=1).mean())
+        else:
+            self.held_out_accuracy_ = float((_leaders(scores) == truth).mean())
+        self.held_out_rows_ = self._kept[rows]
+        self.held_out_scores_ = csr_array(scores)
+
+    def _prepare_queries(self, outcome: Outcome) -> None:
+        """Everything a query needs: what is searched, who may vote, and what voters say."""
+        data, recipe = self._data, self._kept_recipe
+        from_prototypes = recipe.vote_from == "prototypes"
+        searched = outcome.prototypes if from_prototypes else np.arange(len(data.X))
+        self._searched_rows = self._kept[searched]
+        # Without a start coefficient the others' votes are zero anyway.
+        silent_rest = not from_prototypes and recipe.n_prototypes is not None
+        self._may_vote = outcome.prototypes if silent_rest else None
+        coefficients = outcome.learned.coefficients[searched]
+        self._leverage = leverage_voters(coefficients, data.labels.take(searched), self.start_coefficient_)
+        self._search = recipe.build_search(data.X[searched]) if len(searched) else None
+
+    def prune(self, n_prototypes: int | float) -> Self:
+        """A new estimator that keeps the best ``n_prototypes`` (a number or a share), with refitted weights.
+
+        The training graph is used again; only the graph over the prototypes is searched for.
+        """
+        check_is_fitted(self)
+        pruned = clone(self).set_params(n_prototypes=n_prototypes)
+        pruned._check_parameters()
+        pruned.classes_, pruned.n_features_in_ = self.classes_, self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            pruned.feature_names_in_ = self.feature_names_in_
+        return pruned._train(self._data, self._kept, self.neighbors_, self.n_neighbors_)
+
+    # ---- voting ----
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores H_c of each class; for two classes one number a row, positive for the second class."""
+        scores = np.concatenate(list(self._score_blocks(X)))
+        return scores if scores.shape[1] > 1 or self._labels.multilabel else scores.ravel()
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities of each class; rows sum to 1. Multilabel: one independent probability per label."""
+        return np.concatenate([self._calibration.probabilities(scores) for scores in self._score_blocks(X)])
+
+    def predict(
+        self, X: ArrayLike, *, reject_below: float | None = None, reject_label: Any = None
+    ) -> NDArray[Any]:
+        """The class with the largest score; multilabel: every label with a positive score.
+
+        With ``reject_below=p``, samples whose largest probability is below p get ``reject_label`` instead.
+        """
+        check_is_fitted(self)
+        check_positive("reject_below", reject_below, most=1.0, optional=True)
+        if self._labels.multilabel:
+            if reject_below is not None:
+                raise ValueError(
+                    "reject_below is for single-label problems; threshold predict_proba for labels."
+                )
+            return np.concatenate([(scores > 0).astype(int) for scores in self._score_blocks(X)])
+        elected, sure = [], []
+        for scores in self._score_blocks(X):
+            elected.append(_leaders(scores))
+            if reject_below is not None:
+                sure.append(self._calibration.probabilities(scores).max(axis=1) >= reject_below)
+        predicted = self.classes_[np.concatenate(elected)]
+        if reject_below is None:
+            return predicted
+        return np.array(
+            [
+                label if kept else reject_label
+                for label, kept in zip(predicted, np.concatenate(sure), strict=True)
+            ],
+            dtype=np.result_type(predicted, type(reject_label)) if _fits(reject_label, predicted) else object,
+        )
+
+    def predict_top(self, X: ArrayLike, n: int) -> NDArray[Any]:
+        """The n classes with the largest scores, best first; equal scores in the order of ``classes_``."""
+        check_is_fitted(self)
+        check_whole("n", n)
+        if self._labels.multilabel:
+            raise ValueError(
+                "predict_top ranks classes of single-label problems; sort predict_proba for labels."
+            )
+        if n > len(self.classes_):
+            raise ValueError(
+                f"n={n} is more than the {len(self.classes_)} classes; use {len(self.classes_)} or fewer."
+            )
+        order = [
+            np.argsort(-two_sided(scores), axis=1, kind="stable")[:, :n] for scores in self._score_blocks(X)
+        ]
+        return self.classes_[np.concatenate(order)]
+
+    def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The papers' posteriors f(H_c): one per class, not normalised over classes."""
+        check_is_fitted(self)
+        transfer = get_loss(self.loss).transfer
+        raw = (scores - self.intercept_ for scores in self._score_blocks(X))
+        return np.concatenate([transfer(h if self._labels.multilabel else two_sided(h)) for h in raw])
+
+    def explain(self, X: ArrayLike) -> list[Explanation]:
+        """Who voted on each row and how much; contributions add up to `decision_function` exactly."""
+        found, votes = self._vote(self._check_queries(X))
+        explanations = []
+        for row in range(votes.n_rows):
+            part = slice(votes.indptr[row], votes.indptr[row + 1])
+            ranks = np.isin(found.indices[row], votes.voters[part])
+            explanations.append(
+                Explanation(
+                    self._searched_rows[votes.voters[part]],
+                    found.distances[row][ranks],
+                    votes.weights[part],
+                    self._leverage.contributions(votes, row),
+                    self.intercept_,
+                    self.classes_,
+                )
+            )
+        return explanations
+
+    def _check_queries(self, X: ArrayLike) -> NDArray[np.floating]:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+
+    def _vote(self, X: NDArray[np.floating]) -> tuple[Neighbors, Votes]:
+        """The neighbours of some queries among the searched rows, and their votes."""
+        n_voters = len(self._searched_rows)
+        k = min(self.n_neighbors_, n_voters)
+        if self._search is None:
+            found = Neighbors(np.empty((len(X), 0), dtype=np.int32), np.empty((len(X), 0)))
+        else:
+            found = self._search.search(X, k)
+        votes = self._kept_recipe.votes(found, n_voters, soft=True)
+        return found, votes if self._may_vote is None else votes.only(self._may_vote)
+
+    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        """Scores with the intercept, a block of rows at a time."""
+        X = self._check_queries(X)
+        size = max(256, _BLOCK_ENTRIES // max(self._labels.n_columns, self.n_neighbors_))
+        for begin in range(0, len(X), size):
+            _, votes = self._vote(X[begin : begin + size])
+            yield self._leverage.scores(votes) + self.intercept_
+
+    # ---- parameters ----
+
+    def _check_parameters(self) -> None:
+        check_choice("loss", self.loss, self._losses)
+        if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
+            check_whole("n_neighbors", self.n_neighbors)
+        check_whole("n_rounds", self.n_rounds, optional=True)
+        if isinstance(self.n_prototypes, float):
+            check_positive("n_prototypes", self.n_prototypes, most=1.0)
+        else:
+            check_whole("n_prototypes", self.n_prototypes, least=2, optional=True)
+        check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
+        check_choice("start", self.start, ("zero", "vote"))
+        check_choice("metric", self.metric, METRICS)
+        check_positive("learning_rate", self.learning_rate)
+        check_choice("oracle", self.oracle, ORACLES)
+        check_whole("min_reverse_neighbors", self.min_reverse_neighbors)
+        check_choice("search", self.search, METHODS)
+        check_choice("vote_from", self.vote_from, ("auto", "prototypes", "all"))
+        check_flag("early_stopping", self.early_stopping)
+        check_choice("calibration", self.calibration, ("temperature", None))
+
+    def _recipe(self, n_rows: int, labels: Labels, n_neighbors: int) -> Recipe:
+        keep = self.n_prototypes
+        if isinstance(keep, float):
+            keep = max(2, round(keep * n_rows))
+        vote_from = self.vote_from
+        if (
+            vote_from == "auto"
+        ):  # queries see the prototypes alone only where the weights were learned for that
+            vote_from = "all" if keep is None else "prototypes"
+        seed = 0 if self.random_state is None else self.random_state
+        return Recipe(
+            rule=self._step_rule(),
+            loss=get_loss(self.loss),
+            n_neighbors=n_neighbors,
+            n_rounds=self.n_rounds or default_rounds(n_rows, labels.n_classes),
+            n_prototypes=None if keep is None else min(keep, n_rows),
+            vote_weights=self.vote_weights,
+            soft_lambda=getattr(self, "soft_lambda", None),
+            start=self.start,
+            metric=self.metric,
+            search=self.search,
+            vote_from=vote_from,
+            early_stopping=self.early_stopping,
+            choose_rounds=self.n_rounds is None,
+            random_state=seed,
+            draws_at_random=self.oracle == "random",
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def default_rounds(n_rows: int, n_classes: int) -> int:
+    """The most rounds per class when none are given: T = O(m/C), as the N3 paper recommends."""
+    return max(10, -(-2 * n_rows // n_classes))
+
+
+def _encode_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32]:
+    if groups is None:
+        return np.arange(n_rows, dtype=np.int32)
+    given = np.asarray(groups)
+    if given.shape != (n_rows,):
+        raise ValueError(
+            f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample."
+        )
+    return np.unique(given, return_inverse=True)[1].astype(np.int32)
+
+
+def _check_learnable(labels: Labels) -> None:
+    """More than one class must have rows of positive weight."""
+    if labels.multilabel:
+        return
+    present = np.unique(labels.classes())
+    if len(present) < 2:
+        raise ValueError("All samples that count are of one class; a classifier needs at least two classes.")
+
+
+def _leaders(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The class with the largest score; the first of equals."""
+    return np.argmax(two_sided(scores), axis=1)
+
+
+def _fits(label: Any, labels: NDArray[Any]) -> bool:
+    """Whether a reject label can stand in an array of such labels without changing it."""
+    return (labels.dtype.kind in "iu" and isinstance(label, int | np.integer)) or (
+        labels.dtype.kind == "U" and isinstance(label, str)
+    )

@@ -1,0 +1,81 @@
+"""Plain k-NN on the same search and the same votes: the contender that learns nothing."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearboost.base.validation import check_choice, check_whole
+from nearboost.neighbors import METHODS, METRICS, NeighborSearch
+from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
+
+
+class KNNClassifier(ClassifierMixin, BaseEstimator):
+    """k nearest neighbours, each with one vote, or with a vote weighted by rank or distance.
+
+    It runs on the same exact search as the boosted classifiers, so that comparisons are fair.
+
+    Parameters
+    ----------
+    n_neighbors : number of voters
+    vote_weights : "uniform"; "rank", 1/√r for the neighbour of rank r; or "gaussian", exp(−d²/2ρ²) with ρ the
+        distance of the farthest voter (the weighting of Philbin et al.)
+    metric : "l2", "cosine" or "l1"
+    search : "exact" or "hnsw"
+    n_jobs : threads; None means all cores
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nearboost import KNNClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KNNClassifier(5, vote_weights="gaussian").fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    0.96
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        vote_weights: str = "uniform",
+        metric: str = "l2",
+        search: str = "exact",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.vote_weights = vote_weights
+        self.metric = metric
+        self.search = search
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Keep the samples."""
+        check_whole("n_neighbors", self.n_neighbors)
+        check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
+        check_choice("metric", self.metric, METRICS)
+        check_choice("search", self.search, METHODS)
+        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
+        check_classification_targets(y)
+        self.classes_, encoded = np.unique(y, return_inverse=True)
+        ones, ends = np.ones(len(y)), np.arange(len(y) + 1)
+        self._members = csr_array((ones, encoded, ends), shape=(len(y), len(self.classes_)))
+        self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs)
+        self._n_samples = len(X)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The share of the votes that each class got."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        found = self._search.search(X, min(self.n_neighbors, self._n_samples))
+        votes = votes_from_neighbors(found, self._n_samples, self.vote_weights)
+        counts = (votes.matrix() @ self._members).toarray()
+        return counts / counts.sum(axis=1, keepdims=True)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class with the most votes; the first of equals."""
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]

@@ -1,0 +1,55 @@
+"""How many neighbours: what the rows allow, and what the plain vote recommends."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.boosting.labels import Labels
+from nearboost.neighbors import Neighbors
+from nearboost.votes import votes_from_neighbors
+
+CANDIDATES = (1, 3, 5, 7, 11, 15, 21, 31)
+
+
+def largest_neighborhood(groups: NDArray[np.int32]) -> int:
+    """The most neighbours that every row has outside its own group."""
+    return len(groups) - int(np.unique(groups, return_counts=True)[1].max())
+
+
+def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:
+    """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
+
+    "As often" means within one standard error, and the largest because learned weights make use of farther
+    neighbours. One graph at the largest number serves all candidates. Multilabel rows count as right when the
+    label with the most votes is theirs.
+    """
+    candidates = [k for k in CANDIDATES if k <= neighbors.indices.shape[1]]
+    share = (
+        np.array([_plain_vote_hits(neighbors.first(k), labels, vote_weights) for k in candidates])
+        / labels.n_rows
+    )
+    best = share.max()
+    error = np.sqrt(best * (1 - best) / labels.n_rows)
+    return candidates[int(np.flatnonzero(share >= best - error)[-1])]
+
+
+def _plain_vote_hits(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:
+    votes = votes_from_neighbors(neighbors, labels.n_rows, vote_weights)
+    counts = votes.matrix() @ labels.members.astype(np.float64)
+    if labels.n_columns == 1 and not labels.multilabel:
+        elected = counts.toarray().ravel() > votes.totals() / 2
+        return int((elected == (labels.codes(0) > 0)).sum())
+    leader = np.asarray(counts.argmax(axis=1)).ravel()
+    return int(labels.members[np.arange(labels.n_rows), leader].sum())
+
+
+def drop_rows(neighbors: Neighbors, kept: NDArray[np.int64], n_rows: int) -> Neighbors:
+    """The graph among the kept rows: each row's nearest kept neighbours, as many as every row has."""
+    new_index = np.full(n_rows, -1)
+    new_index[kept] = np.arange(len(kept))
+    indices, distances = new_index[neighbors.indices[kept]], neighbors.distances[kept]
+    k = int((indices >= 0).sum(axis=1).min())
+    first = np.argsort(indices < 0, axis=1, kind="stable")[:, :k]
+    return Neighbors(
+        np.take_along_axis(indices, first, axis=1).astype(np.int32),
+        np.take_along_axis(distances, first, axis=1),
+    )

@@ -1,0 +1,110 @@
+"""N3's step rule: safe Newton steps on any loss with a transfer function."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.boosting.engine import ORACLES, ClassProblems, Course, course_of, empty_record
+from nearboost.boosting.labels import Labels
+from nearboost.kernels.records import NewtonExamples, NewtonState, NewtonStep
+from nearboost.losses import Loss
+
+
+def start_weights(labels: Labels) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """w_i = 1/‖1 + y_ic y_i‖₁ of each row, were it on the class's side and were it on the rest's.
+
+    The norm is twice the number of codes that agree with y_ic.
+    """
+    own = labels.positives_per_row
+    return 1 / (2 * np.maximum(own, 1)), 1 / (2 * np.maximum(labels.n_classes - own, 1))
+
+
+@dataclass(frozen=True)
+class NewtonRule:
+    """δ = learning_rate · L Σ v w b y y / Σ v b² (Table 2 of the N3 paper with weights and votes)."""
+
+    loss: Loss
+    learning_rate: float
+    oracle: str
+    min_reverse_neighbors: int
+
+    def prepare(self, problems: ClassProblems) -> "NewtonBooster":
+        """See the engine."""
+        return NewtonBooster(self, problems)
+
+    def offsets(self, labels: Labels) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Margins that the start weights stand for, on the class's side and on the rest's."""
+        own, rest = start_weights(labels)
+        return self.loss.margin_from_weight(own), self.loss.margin_from_weight(rest)
+
+
+class NewtonBooster:
+    """Boosts the class problems of one set of votes.
+
+    Rows on the rest's side that no voter of the class votes on start alike in every class problem, so
+    their weights and vote sums are made once and each class moves only the rows that differ.
+    """
+
+    def __init__(self, rule: NewtonRule, problems: ClassProblems) -> None:
+        from nearboost.kernels import newton
+
+        self._kernels = newton
+        self._problems = problems
+        self._graph = problems.graph()
+        loss, n_voters = rule.loss, problems.votes.n_voters
+        self._step = NewtonStep(
+            loss.code,
+            loss.weight_scale,
+            rule.learning_rate * loss.newton_constant,
+            ORACLES.index(rule.oracle),
+        )
+        v = problems.weights.product
+        count, squares = np.empty(n_voters, dtype=np.int64), np.empty(n_voters)
+        newton.reverse_totals(self._graph, v, count, squares)
+        eligible = (count >= max(1, rule.min_reverse_neighbors)) & (squares > 0)
+        self._examples = NewtonExamples(v, problems.weights.judge, squares, eligible)
+        self._own_offset, self._rest_offset = rule.offsets(problems.labels)
+        self._total_votes = problems.votes.totals()
+        self._margin = self._rest_offset + problems.start_coefficient * self._total_votes
+        self._weight, self._sums = np.empty(len(v)), np.empty(n_voters)
+        newton.weigh_rest(self._graph, v, self._step, self._margin, self._weight, self._sums)
+        self._vote_counts = None if problems.vote_counts is None else problems.vote_counts.tocsc()
+
+    def _rows_that_differ(
+        self, column: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float64]]:
+        """Rows of the class and rows its members vote on, with codes and start margins."""
+        members = self._problems.labels.members_of(column)
+        if self._vote_counts is None:
+            return members.astype(np.int32), np.ones(len(members), dtype=np.int8), self._own_offset[members]
+        counts = self._vote_counts
+        part = slice(counts.indptr[column], counts.indptr[column + 1])
+        rows = np.union1d(members, counts.indices[part]).astype(np.int32)
+        for_class = np.zeros(len(rows))
+        for_class[np.searchsorted(rows, counts.indices[part])] = counts.data[part]
+        codes = np.where(np.isin(rows, members), 1, -1).astype(np.int8)
+        offsets = np.where(codes > 0, self._own_offset[rows], self._rest_offset[rows])
+        start = self._problems.start_coefficient * (2 * for_class - self._total_votes[rows])
+        return rows, codes, offsets + codes * start
+
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
+        """See the engine."""
+        kernels, graph, examples, step = self._kernels, self._graph, self._examples, self._step
+        n_voters = self._problems.votes.n_voters
+        state = NewtonState(
+            codes=np.full(len(self._margin), -1, dtype=np.int8),
+            margin=self._margin.copy(),
+            weight=self._weight.copy(),
+            sums=self._sums.copy(),
+            tree=np.empty(2 << (n_voters - 1).bit_length()),
+            touched=np.empty(n_voters, dtype=np.int32),
+            stamp=np.zeros(n_voters, dtype=np.int32),
+        )
+        kernels.start_class(graph, examples, step, state, *self._rows_that_differ(column))
+        kernels.plant_tree(examples, step, state)
+        record = empty_record(n_rounds)
+        record.risk[0] = kernels.total_risk(step.loss, state.margin, examples.weight)
+        record.held_risk[0] = kernels.total_risk(step.loss, state.margin, examples.judge_weight)
+        done = kernels.newton_rounds(graph, examples, step, state, draws, record)
+        return course_of(record, done)

@@ -1,0 +1,255 @@
+"""From a neighbour graph to leveraged prototypes: learn, keep the best, learn again, judge.
+
+Each step is one function over small immutable records; nothing here knows about estimators.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from nearboost.boosting.calibration import fit_temperature, log_loss_of
+from nearboost.boosting.engine import (
+    ClassProblems,
+    Course,
+    ExampleWeights,
+    StepRule,
+    boost,
+    count_votes_by_class,
+    gather_coefficients,
+)
+from nearboost.boosting.labels import Labels
+from nearboost.boosting.leverage import leverage_voters
+from nearboost.boosting.ranking import rank_examples
+from nearboost.boosting.start import fit_start_coefficient
+from nearboost.losses import Loss
+from nearboost.neighbors import Neighbors, NeighborSearch
+from nearboost.votes import Votes, votes_from_neighbors
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """The rows that take part in learning. ``groups`` keeps rows that belong together from voting on each
+    other; without groups of the user's, each row is a group of its own."""
+
+    X: NDArray[np.floating]
+    labels: Labels
+    weights: ExampleWeights
+    groups: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to learn; the estimators' parameters after validation."""
+
+    rule: StepRule
+    loss: Loss
+    n_neighbors: int
+    n_rounds: int
+    n_prototypes: int | None
+    vote_weights: str
+    soft_lambda: float | None
+    start: str
+    metric: str
+    search: str
+    vote_from: str
+    early_stopping: bool
+    choose_rounds: bool
+    random_state: int
+    draws_at_random: bool
+    n_jobs: int | None
+    verbose: int
+
+    def votes(self, neighbors: Neighbors, n_voters: int, *, soft: bool = False) -> Votes:
+        """Votes of the first ``n_neighbors`` neighbours; ``soft`` as queries are voted on by soft UNN."""
+        k = min(self.n_neighbors, neighbors.indices.shape[1])
+        return votes_from_neighbors(
+            neighbors.first(k), n_voters, self.vote_weights, self.soft_lambda if soft else None
+        )
+
+    def generator(self) -> np.random.RandomState:
+        """A fresh generator: every use starts from the same seed, so that fits repeat."""
+        return np.random.RandomState(self.random_state)
+
+    def build_search(self, X: NDArray[np.floating]) -> NeighborSearch:
+        """A search over some rows."""
+        return NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Coefficients α over all training rows (voters x class problems) and how they came about."""
+
+    coefficients: csr_array
+    start_coefficient: float
+    courses: list[Course]
+
+    @property
+    def voters(self) -> NDArray[np.int64]:
+        """Rows with a coefficient that is not zero: the prototypes."""
+        return np.flatnonzero(np.diff(self.coefficients.indptr))
+
+
+def learn(votes: Votes, data: TrainingSet, weights: ExampleWeights, recipe: Recipe, n_rounds: int) -> Learned:
+    """Learn the coefficients of these votes."""
+    start, counts = 0.0, None
+    if recipe.start == "vote":
+        counts = count_votes_by_class(votes, data.labels)
+        start = fit_start_coefficient(votes, counts, data.labels, recipe.loss)
+    problems = ClassProblems(votes, votes.reversed(), data.labels, weights, start, counts)
+    courses = boost(
+        problems,
+        recipe.rule,
+        n_rounds,
+        random_state=recipe.generator() if recipe.draws_at_random else None,
+        n_jobs=recipe.n_jobs,
+        verbose=recipe.verbose,
+    )
+    return Learned(gather_coefficients(courses, votes.n_voters), start, courses)
+
+
+def shorten(learned: Learned, n_rounds: int) -> Learned:
+    """What had been learned after ``n_rounds`` rounds: a point on the same path, nothing is refitted."""
+    courses = [
+        Course(
+            c.picks[:n_rounds], c.deltas[:n_rounds], c.risk[: n_rounds + 1], c.held_out_risk[: n_rounds + 1]
+        )
+        for c in learned.courses
+    ]
+    coefficients = gather_coefficients(courses, learned.coefficients.shape[0])
+    return Learned(coefficients, learned.start_coefficient, courses)
+
+
+def held_out_path(learned: list[Learned]) -> NDArray[np.float64]:
+    """Held-out risk after each round, summed over classes and judge folds; a class that stopped stays put."""
+    paths = [course.held_out_risk for one in learned for course in one.courses]
+    total = np.zeros(max(map(len, paths)))
+    for path in paths:
+        total[: len(path)] += path
+        total[len(path) :] += path[-1]
+    return total
+
+
+def neighbors_among(
+    data: TrainingSet, rows: NDArray[np.integer], voters: NDArray[np.int64], recipe: Recipe
+) -> Neighbors:
+    """The neighbours of some training rows among some voters, as indices of training rows."""
+    groups = data.groups[voters]
+    largest = int(np.unique(groups, return_counts=True)[1].max()) if len(voters) else 0
+    k = min(recipe.n_neighbors, len(voters) - largest)  # fewer voters than neighbours: all vote
+    if k < 1:
+        raise ValueError(
+            f"{len(voters)} prototypes leave some training rows without a neighbour; keep more prototypes."
+        )
+    found = recipe.build_search(data.X[voters]).search(
+        data.X[rows], k, query_groups=data.groups[rows], groups=groups
+    )
+    return Neighbors(voters[found.indices].astype(np.int32), found.distances)
+
+
+@dataclass(frozen=True)
+class Electorate:
+    """Who may vote: the prototypes kept (None: everyone) and their votes on the training rows.
+
+    ``seen`` is the graph that queries will see; None when it depends on coefficients still to be learned.
+    """
+
+    prototypes: NDArray[np.int64] | None
+    votes: Votes
+    seen: Neighbors | None
+
+
+def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe) -> Electorate:
+    """Keep the best prototypes, if so many are asked for, and look at the graph over them."""
+    n_rows = data.labels.n_rows
+    votes = recipe.votes(graph, n_rows)
+    if recipe.n_prototypes is None:
+        return Electorate(None, votes, graph if recipe.vote_from == "all" else None)
+    ranking = rank_examples(votes, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
+    prototypes = np.sort(ranking[: recipe.n_prototypes])
+    if recipe.vote_from == "all":
+        return Electorate(prototypes, votes.only(prototypes), graph)
+    seen = neighbors_among(data, np.arange(n_rows), prototypes, recipe)
+    return Electorate(prototypes, recipe.votes(seen, n_rows), seen)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A judge fold and what was learned without its labels."""
+
+    fold: NDArray[np.int64]
+    electorate: Electorate
+    learned: Learned
+
+    def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int | None = None) -> NDArray[np.float64]:
+        """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds or all of them."""
+        learned = self.learned if n_rounds is None else shorten(self.learned, n_rounds)
+        seen, prototypes = self.electorate.seen, self.electorate.prototypes
+        if seen is not None:
+            neighbors = Neighbors(seen.indices[self.fold], seen.distances[self.fold])
+        elif len(learned.voters) < 2:
+            return np.zeros((len(self.fold), data.labels.n_columns))
+        else:
+            neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
+        votes = recipe.votes(neighbors, data.labels.n_rows, soft=True)
+        votes = votes if prototypes is None else votes.only(prototypes)
+        return leverage_voters(learned.coefficients, data.labels, learned.start_coefficient).scores(votes)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What training found. ``judged`` and ``held_out_scores`` speak of the rows of the judge folds."""
+
+    learned: Learned
+    prototypes: NDArray[np.int64]
+    n_rounds: int
+    judged: NDArray[np.int64]
+    held_out_scores: NDArray[np.float64]
+    held_out_risk: NDArray[np.float64] | None
+
+
+def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArray[np.int64]]) -> Outcome:
+    """Judge first, because the judges may choose the number of rounds; then learn from all rows."""
+    judges = []
+    for fold in folds:
+        weights = data.weights.hold_out(fold)
+        electorate = elect(data, graph, weights, recipe)
+        learned = learn(electorate.votes, data, weights, recipe, recipe.n_rounds)
+        judges.append(Judged(fold, electorate, learned))
+    risk = held_out_path([judge.learned for judge in judges]) if judges else None
+    n_rounds = recipe.n_rounds
+    if risk is not None and recipe.early_stopping:
+        n_rounds = int(np.argmin(risk))
+    elif judges and recipe.choose_rounds:
+        n_rounds = choose_rounds(judges, data, recipe)
+    electorate = elect(data, graph, data.weights, recipe)
+    learned = learn(electorate.votes, data, data.weights, recipe, n_rounds)
+    held_out = [judge.scores(data, recipe, n_rounds) for judge in judges]
+    return Outcome(
+        learned,
+        learned.voters if electorate.prototypes is None else electorate.prototypes,
+        n_rounds,
+        np.concatenate(folds) if folds else np.empty(0, dtype=np.int64),
+        np.concatenate(held_out) if folds else np.empty((0, data.labels.n_columns)),
+        risk,
+    )
+
+
+def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> int:
+    """The number of rounds, among 0, 1, 2, 4, …, whose held-out scores have the least log-loss.
+
+    All are points on the judges' paths, so nothing is learned again. No rounds at all is the plain vote:
+    where learning does not help, it is left alone.
+    """
+    if data.labels.multilabel or any(judge.electorate.seen is None for judge in judges):
+        return recipe.n_rounds
+    rows = np.concatenate([judge.fold for judge in judges])
+    truth, weight = data.labels.classes()[rows], data.weights.product[rows]
+    choices = [0, *(2**power for power in range(31) if 2**power < recipe.n_rounds), recipe.n_rounds]
+    losses = []
+    for n_rounds in choices:
+        scores = np.concatenate([judge.scores(data, recipe, n_rounds) for judge in judges])
+        temperature = fit_temperature(scores, truth, weight)
+        losses.append(log_loss_of(scores, truth, temperature))
+    return choices[int(np.argmin(losses))]

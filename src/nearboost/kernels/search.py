@@ -1,0 +1,167 @@
+"""Loops of the neighbour search: one way to measure, one way to keep the nearest.
+
+A row is measured in float64 only where a cheap float32 lower bound of its distance says that it may be
+among the nearest; what is kept then depends on the measured distances and nothing else.
+"""
+
+import math
+
+import numpy as np
+
+from nearboost.base.compiling import kernel
+
+L2, COSINE, L1 = 0, 1, 2
+
+# Feature f is summed in lane f % 32 and the lanes are folded in halves: a fixed order that fills vectors.
+N_LANES = 32
+# Bounds are looked at in chunks; shorter ones would be unrolled by the compiler instead of filling vectors.
+CHUNK = 64
+
+
+@kernel
+def measure(row, query, divisor, metric, lanes):
+    """Sum over features of (row / divisor - query)², or of the absolute values for L1."""
+    lanes[:] = 0.0
+    whole = row.size - row.size % N_LANES
+    for start in range(0, whole, N_LANES):
+        for lane in range(N_LANES):
+            gap = row[start + lane] / divisor - query[start + lane]
+            lanes[lane] += abs(gap) if metric == L1 else gap * gap
+    for f in range(whole, row.size):
+        gap = row[f] / divisor - query[f]
+        lanes[f - whole] += abs(gap) if metric == L1 else gap * gap
+    width = N_LANES
+    while width > 1:
+        width //= 2
+        for lane in range(width):
+            lanes[lane] += lanes[lane + width]
+    return lanes[0]
+
+
+@kernel
+def euclidean_norms(X, units, norms):
+    """The Euclidean norm of each row, summed like a distance to the origin."""
+    origin = np.zeros(X.shape[1])
+    lanes = np.empty(N_LANES)
+    for i in range(X.shape[0]):
+        norms[i] = math.sqrt(measure(X[i], origin, units[i], L2, lanes)) * units[i]
+
+
+@kernel
+def offer(i, X, norms, query, unit, metric, groups, group, lanes, distances, indices):
+    """Insert row i into a list sorted by (distance, index) unless it is too far or of the query's group."""
+    if group >= 0 and groups[i] == group:
+        return
+    distance = measure(X[i], query, norms[i] if metric == COSINE else unit, metric, lanes)
+    p = distances.size - 1
+    if distance > distances[p] or (distance == distances[p] and i > indices[p]):
+        return
+    while p > 0 and (distances[p - 1] > distance or (distances[p - 1] == distance and indices[p - 1] > i)):
+        distances[p] = distances[p - 1]
+        indices[p] = indices[p - 1]
+        p -= 1
+    distances[p] = distance
+    indices[p] = i
+
+
+@kernel
+def limit_of(distance, gain, base):
+    """The largest bound a row as near as ``distance`` may have, rounded up to float32."""
+    limit = distance * gain - base
+    return np.float32(limit + abs(limit) * 2.0**-23 + 2.0**-140)
+
+
+@kernel
+def any_below(limit, offsets, scores):
+    """Whether a chunk may hold a row worth measuring; without branches, so that it fills vectors."""
+    hits = np.int32(0)
+    for j in range(scores.size):
+        hits |= np.int32(offsets[j] - scores[j] <= limit)
+    return hits != 0
+
+
+@kernel
+def offer_near(
+    scores,
+    offsets,
+    first,
+    step,
+    gains,
+    bases,
+    X,
+    norms,
+    Q,
+    units,
+    metric,
+    groups,
+    query_groups,
+    distances,
+    indices,
+):
+    """Offer to each query the rows ``first, first + step, ...`` of a block that may be near enough.
+
+    ``offsets[j] - scores[r, j] + bases[r]`` is never more than ``gains[r]`` times the measured distance.
+    """
+    lanes = np.empty(N_LANES)
+    for r in range(scores.shape[0]):
+        query, found, sums = Q[r], indices[r], distances[r]
+        limit = limit_of(sums[-1], gains[r], bases[r])
+        for start in range(0, scores.shape[1], CHUNK):
+            stop = min(start + CHUNK, scores.shape[1])
+            if not any_below(limit, offsets[start:stop], scores[r, start:stop]):
+                continue
+            for j in range(start, stop):
+                i = first + step * j
+                # Nothing is nearer than zero: more duplicates of the query need no measuring.
+                if offsets[j] - scores[r, j] > limit or (sums[-1] == 0.0 and i > found[-1]):
+                    continue
+                offer(i, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
+                limit = limit_of(sums[-1], gains[r], bases[r])
+
+
+@kernel
+def offer_listed(candidates, X, norms, Q, units, metric, groups, query_groups, distances, indices):
+    """Offer to each query its own list of rows; -1 stands for none."""
+    lanes = np.empty(N_LANES)
+    for r in range(candidates.shape[0]):
+        query, found, sums = Q[r], indices[r], distances[r]
+        for i in candidates[r]:
+            if i >= 0:
+                offer(i, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
+
+
+@kernel
+def negative_l1(queries, columns, scores):
+    """Minus the L1 distances of queries (n, d) to columns (d, w); n a multiple of 4, d of 2.
+
+    Four queries and two features at a time: registers are then used often enough to be worth the loads.
+    """
+    scores[:] = np.float32(0.0)
+    for r in range(0, queries.shape[0], 4):
+        s0, s1, s2, s3 = scores[r], scores[r + 1], scores[r + 2], scores[r + 3]
+        q0, q1, q2, q3 = queries[r], queries[r + 1], queries[r + 2], queries[r + 3]
+        for f in range(0, queries.shape[1], 2):
+            x, y = columns[f], columns[f + 1]
+            a0, a1, a2, a3 = q0[f], q1[f], q2[f], q3[f]
+            b0, b1, b2, b3 = q0[f + 1], q1[f + 1], q2[f + 1], q3[f + 1]
+            for j in range(columns.shape[1]):
+                s0[j] -= abs(a0 - x[j]) + abs(b0 - y[j])
+                s1[j] -= abs(a1 - x[j]) + abs(b1 - y[j])
+                s2[j] -= abs(a2 - x[j]) + abs(b2 - y[j])
+                s3[j] -= abs(a3 - x[j]) + abs(b3 - y[j])
+
+
+@kernel
+def transpose_csr(indptr, indices, weights, new_indptr, new_indices, new_weights):
+    """Counting sort by column: walking the rows in order leaves the rows of each column in order."""
+    for column in indices:
+        new_indptr[column + 1] += 1
+    for column in range(new_indptr.size - 1):
+        new_indptr[column + 1] += new_indptr[column]
+    free = new_indptr[:-1].copy()
+    for row in range(indptr.size - 1):
+        for place in range(indptr[row], indptr[row + 1]):
+            column = indices[place]
+            new_indices[free[column]] = row
+            new_weights[free[column]] = weights[place]
+            free[column] += 1

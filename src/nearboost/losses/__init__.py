@@ -1,0 +1,5 @@
+"""The losses that boosting minimises, one small immutable object each."""
+
+from nearboost.losses.family import LOSSES, ExponentialLoss, Loss, get_loss
+
+__all__ = ["LOSSES", "ExponentialLoss", "Loss", "get_loss"]

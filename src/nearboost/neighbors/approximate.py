@@ -1,0 +1,90 @@
+"""Approximate search: FAISS's HNSW graph proposes rows, the exact ruler measures them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.threads import count_threads
+from nearboost.neighbors.exact import (
+    NO_ROW,
+    QUERIES_PER_PIECE,
+    Rows,
+    empty_lists,
+    norms_of,
+    search_exactly,
+)
+
+LINKS = 32
+CONSTRUCTION_BREADTH = 80
+SEARCH_BREADTH = 64
+SPARE = 8  # candidates beyond k: float32 order is not quite the measured order
+MOST_OF_A_GROUP = 64  # candidates of the query's own group to make up for; beyond it, search exactly
+
+
+class HNSW:
+    """A graph over the shadow of the rows; the same rows give the same graph."""
+
+    def __init__(self, rows: Rows) -> None:
+        faiss = import_faiss()
+        metric = faiss.METRIC_L1 if rows.metric == "l1" else faiss.METRIC_L2
+        self.index = faiss.IndexHNSWFlat(rows.X.shape[1], LINKS, metric)
+        self.index.hnsw.efConstruction = CONSTRUCTION_BREADTH
+        with faiss_threads(1):  # with several, the graph would depend on who comes first
+            for start in range(0, len(rows.X), QUERIES_PER_PIECE):
+                self.index.add(rows.shadow(rows.measured(slice(start, start + QUERIES_PER_PIECE))))
+
+    def search(
+        self,
+        rows: Rows,
+        Q: NDArray[Any],
+        k: int,
+        groups: NDArray[np.int32],
+        query_groups: NDArray[np.int32],
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """As ``search_exactly``, which also answers where too few of the proposed rows are allowed."""
+        from nearboost.kernels import search as kernels
+
+        norms = np.empty(0)
+        if rows.metric == "cosine":
+            norms = rows.norms if Q is rows.X else norms_of(Q)
+        largest_group = int(np.unique(groups, return_counts=True)[1].max(initial=0))
+        n_candidates = min(len(rows.X), k + SPARE + min(largest_group, MOST_OF_A_GROUP))
+        self.index.hnsw.efSearch = max(SEARCH_BREADTH, 2 * n_candidates)
+        indices, distances = empty_lists(len(Q), k)
+        with faiss_threads(count_threads(rows.n_jobs)):
+            for start in range(0, len(Q), QUERIES_PER_PIECE):
+                piece = slice(start, start + QUERIES_PER_PIECE)
+                queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
+                _, candidates = self.index.search(queries.shadow, n_candidates)
+                kernels.offer_listed(
+                    candidates, rows.X, rows.norms, queries.measured, queries.units, rows.code,
+                    groups, queries.groups, distances[piece], indices[piece],
+                )  # fmt: skip
+                distances[piece] = rows.reported(distances[piece], queries.units)
+        short = np.flatnonzero(indices[:, -1] == NO_ROW)
+        if short.size:
+            indices[short], distances[short] = search_exactly(rows, Q[short], k, groups, query_groups[short])
+        return indices, distances
+
+
+def import_faiss() -> Any:
+    try:
+        import faiss
+    except ImportError as error:
+        raise ImportError('method="hnsw" needs FAISS: pip install "nearboost[approximate]"') from error
+    return faiss
+
+
+@contextmanager
+def faiss_threads(n_threads: int) -> Iterator[None]:
+    """FAISS keeps one number of threads for the whole process: set it and put it back."""
+    faiss = import_faiss()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

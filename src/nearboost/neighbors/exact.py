@@ -1,0 +1,235 @@
+"""Exact search: float32 bounds rule rows out, float64 measures the rest.
+
+The distance is the float64 sum over features of (x - q)² or |x - q| on the original values (on normalised
+rows for cosine). Most rows are never measured: a float32 shadow of the data, moved to its middle and scaled
+by a power of two, gives through one matrix product a lower bound of each distance with every rounding
+accounted for. A row whose bound exceeds the k-th distance so far cannot be a neighbour; any other is
+measured. So the answer does not depend on blocks, threads or the matrix library.
+"""
+
+import contextlib
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from nearboost.base.threads import count_threads, map_in_threads
+
+METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
+
+QUERIES_PER_PIECE = 1024
+ROWS_PER_BLOCK = 1024
+ROWS_PER_L1_BLOCK = 256  # the scores of four queries then stay in the first-level cache
+WORTH_THREADS = 2**22  # multiplications; with fewer, starting threads would take most of the time
+
+ROUNDING = 2.0**-24  # relative, of float32
+UNDERFLOW = 2.0**-120  # more than a float32 cast or product of numbers below 1 can lose
+FAR = 2.0**40  # a query farther away than this many radii of the data gets no bounds
+NO_ROW = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Some queries as the kernels want them.
+
+    A searched row is divided by the query's ``units`` before it is measured (l1 and l2), a power of two
+    that is 1 unless squares would overflow or vanish. ``bases`` and ``gains`` turn scores into bounds.
+    """
+
+    measured: NDArray[np.float64]
+    units: NDArray[np.float64]
+    groups: NDArray[np.int32]
+    shadow: NDArray[np.float32]
+    gains: NDArray[np.float64]
+    bases: NDArray[np.float64]
+
+
+class Rows:
+    """The searched rows: how they are measured, and the shadow that bounds their distances."""
+
+    def __init__(self, X: NDArray[Any], metric: str, n_jobs: int | None = None) -> None:
+        self.X = X
+        self.n_jobs = n_jobs
+        self.metric = metric
+        self.code = METRICS[metric]
+        self.norms = norms_of(X) if metric == "cosine" else np.empty(0)
+        lowest, highest = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        self.largest = np.maximum(-lowest, highest).max()
+        self.unit = 1.0 if metric == "cosine" else float(powers_of_two(self.largest))
+        # Any centre is right; one near the middle makes the norms small and the bounds tight.
+        self.centre = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK))).mean(axis=0)
+        self.scale = 1.0
+        if metric != "cosine":  # normalised rows need no scale
+            reach = np.maximum(highest / self.unit - self.centre, self.centre - lowest / self.unit)
+            self.scale = np.ldexp(1.0, -np.frexp(np.linalg.norm(reach))[1])
+        self.step = -(-len(X) // (ROWS_PER_L1_BLOCK if metric == "l1" else ROWS_PER_BLOCK))
+        roundings = (X.shape[1] + 16) * ROUNDING
+        # Of a float32 sum over the features in any order, and of all that is rounded around it.
+        self.error = roundings / (1 - roundings) if roundings < 0.25 else np.inf
+
+    def measured(self, rows: slice) -> NDArray[np.float64]:
+        divisor = self.norms[rows, np.newaxis] if self.metric == "cosine" else self.unit
+        return np.divide(self.X[rows], divisor, dtype=np.float64)
+
+    def shadow(self, measured: NDArray[np.float64]) -> NDArray[np.float32]:
+        return ((measured - self.centre) * self.scale).astype(np.float32)
+
+    @cached_property
+    def blocks(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """The shadow, feature by row, and the rows' share of the bound.
+
+        Block b holds the rows b, b + step, ...: in sorted data the first block then is like all others, and
+        the k-th distance falls fast.
+        """
+        parts = [slice(first, None, self.step) for first in range(self.step)]
+        return map_in_threads(self._block, parts, self.n_jobs if self.X.size >= WORTH_THREADS else 1)
+
+    def _block(self, rows: slice) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        shadow = self.shadow(self.measured(rows))
+        if self.metric == "l1":
+            return np.ascontiguousarray(padded(shadow, 1, 2).T), np.zeros(len(shadow), dtype=np.float32)
+        # |x - q|²/2 = |x|²/2 + |q|²/2 - xq, where xq is wrong by at most error·(|x|² + |q|²)/2.
+        return shadow.T, (half_squares(shadow) * (1 - min(self.error, 1.0))).astype(np.float32)
+
+    def queries(self, Q: NDArray[Any], norms: NDArray[np.float64], groups: NDArray[np.int32]) -> Queries:
+        """Prepare queries; ``norms`` are theirs for cosine, else unused."""
+        n_queries, d = Q.shape
+        units = np.ones(n_queries)
+        if self.metric == "cosine":
+            measured = placed = np.divide(Q, norms[:, np.newaxis], dtype=np.float64)
+        else:
+            units = powers_of_two(np.maximum(largest_values(Q), self.largest))
+            measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
+            with np.errstate(over="ignore"):  # such a query is far
+                placed = measured if (units == self.unit).all() else np.divide(Q, self.unit, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            distances = np.linalg.norm(placed - self.centre, axis=1) * self.scale
+            ratios = self.scale * (units / self.unit)
+        far = ~(distances < FAR) | (self.error > 0.5)
+        if far.any():  # all rows are measured
+            placed = np.where(far[:, np.newaxis], self.centre, placed)
+            ratios[far] = 1.0
+        shadow = self.shadow(placed)
+        if self.metric == "l1":
+            # The casts moved the distance by at most a rounding of |x| + |q|, which is below 2|q| + |x - q|.
+            sizes = np.abs(shadow).sum(axis=1, dtype=np.float64)
+            gains = ratios / (1 - min(self.error, 0.5))
+            bases = -4 * (ROUNDING * sizes + d * UNDERFLOW)
+        else:
+            gains = ratios**2 / 2
+            bases = half_squares(shadow) * (1 - min(self.error, 0.5)) - d * UNDERFLOW * (1 + distances)
+        bases[far] = -np.inf
+        return Queries(measured, units, groups, shadow, gains, bases)
+
+    def reported(self, sums: NDArray[np.float64], units: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Distances from the sums that were measured."""
+        if self.metric == "cosine":
+            return sums / 2  # |x - q|² = 2 - 2 cos for normalised rows
+        with np.errstate(over="ignore"):  # a distance may be more than float64 can hold
+            return (np.sqrt(sums) if self.metric == "l2" else sums) * units[:, np.newaxis]
+
+
+def norms_of(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Euclidean norms; a row of zeros has no direction and is refused."""
+    from nearboost.kernels import search as kernels
+
+    norms = np.empty(len(X))
+    kernels.euclidean_norms(X, powers_of_two(largest_values(X)), norms)
+    if not norms.all():
+        raise ValueError(
+            f"Row {np.flatnonzero(norms == 0)[0]} is all zeros and has no direction; "
+            "drop it or use metric='l2' instead of 'cosine'."
+        )
+    return norms
+
+
+def largest_values(X: NDArray[Any]) -> NDArray[np.float64]:
+    """The largest absolute value of each row."""
+    return np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)
+
+
+def powers_of_two(sizes: Any) -> NDArray[np.float64]:
+    """1 for sizes whose squares are ordinary numbers, else a power of two near them."""
+    ordinary = (sizes == 0) | ((sizes >= 2.0**-200) & (sizes <= 2.0**200))
+    return np.where(ordinary, 1.0, np.ldexp(1.0, np.clip(np.frexp(sizes)[1] - 1, -1021, 1023)))
+
+
+def half_squares(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64) / 2
+
+
+def padded(array: NDArray[np.float32], axis: int, multiple: int) -> NDArray[np.float32]:
+    """Zeros appended until the length of an axis is a multiple."""
+    missing = -array.shape[axis] % multiple
+    return np.pad(array, [(0, missing if a == axis else 0) for a in range(2)]) if missing else array
+
+
+def search_exactly(
+    rows: Rows,
+    Q: NDArray[Any],
+    k: int,
+    groups: NDArray[np.int32],
+    query_groups: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Indices and distances of the k nearest allowed rows; where there are fewer, ``NO_ROW`` and inf."""
+    norms = np.empty(0)
+    if rows.metric == "cosine":
+        norms = rows.norms if Q is rows.X else norms_of(Q)
+    indices, distances = empty_lists(len(Q), k)
+    _ = rows.blocks  # made here once, not in each thread
+
+    def search_piece(start: int) -> None:
+        piece = slice(start, start + size)
+        queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
+        search_blocks(rows, queries, groups, indices[piece], distances[piece])
+        distances[piece] = rows.reported(distances[piece], queries.units)
+
+    large = len(Q) * rows.X.size >= WORTH_THREADS
+    threads = count_threads(rows.n_jobs) if large else 1
+    size = max(1, min(QUERIES_PER_PIECE, -(-len(Q) // threads)))
+    with one_matrix_thread() if large else contextlib.nullcontext():
+        map_in_threads(search_piece, range(0, len(Q), size), threads)
+    return indices, distances
+
+
+def search_blocks(
+    rows: Rows,
+    queries: Queries,
+    groups: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    distances: NDArray[np.float64],
+) -> None:
+    """Offer all rows, block by block, to lists that hold the sums measured so far."""
+    from nearboost.kernels import search as kernels
+
+    n_queries = len(queries.units)
+    shadow = padded(padded(queries.shadow, 0, 4), 1, 2) if rows.metric == "l1" else queries.shadow
+    buffer = np.empty(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
+    for first, (block, offsets) in enumerate(rows.blocks):
+        scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
+        if rows.metric == "l1":
+            kernels.negative_l1(shadow, block, scores)
+        else:
+            np.dot(shadow, block, out=scores)
+        kernels.offer_near(
+            scores[:n_queries], offsets, first, rows.step, queries.gains, queries.bases,
+            rows.X, rows.norms, queries.measured, queries.units, rows.code,
+            groups, queries.groups, distances, indices,
+        )  # fmt: skip
+
+
+def empty_lists(n_queries: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    return np.full((n_queries, k), NO_ROW, dtype=np.int32), np.full((n_queries, k), np.inf)
+
+
+@cache
+def matrix_library() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all loaded libraries: once
+
+
+def one_matrix_thread() -> Any:
+    """The matrix library keeps to one thread, because each of our own threads calls it."""
+    return matrix_library().limit(limits=1, user_api="blas")

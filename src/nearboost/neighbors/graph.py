@@ -1,0 +1,78 @@
+"""The k-NN graph as compressed sparse rows, its transpose, and graphs that users bring along."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearboost.neighbors.record import Neighbors
+
+
+def as_csr(neighbors: Neighbors) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Row pointers (int32 unless there are too many edges) and columns of the k-NN graph."""
+    n_rows, k = neighbors.indices.shape
+    indptr = np.arange(n_rows + 1, dtype=np.int64) * k
+    if indptr[-1] <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    return indptr, np.ascontiguousarray(neighbors.indices).ravel()
+
+
+def transpose(
+    indptr: NDArray[Any], indices: NDArray[np.int32], weights: NDArray[np.float64], n_columns: int
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.float64]]:
+    """The transpose of a sparse matrix, its columns in rising order within each row."""
+    from nearboost.kernels import search as kernels
+
+    new_indptr = np.zeros(n_columns + 1, dtype=np.int64)
+    new_indices = np.empty(len(indices), dtype=np.int32)
+    new_weights = np.empty(len(indices))
+    kernels.transpose_csr(
+        np.ascontiguousarray(indptr, dtype=np.int64),
+        np.ascontiguousarray(indices, dtype=np.int32),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        new_indptr,
+        new_indices,
+        new_weights,
+    )
+    return new_indptr.astype(indptr.dtype, copy=False), new_indices, new_weights
+
+
+def check_graph(graph: tuple[ArrayLike, ArrayLike], n_rows: int, k: int) -> Neighbors:
+    """The k nearest of a precomputed graph ``(indices, distances)`` over the training rows."""
+    try:
+        given_indices, given_distances = graph
+    except (TypeError, ValueError):
+        raise ValueError("A precomputed graph is a pair (indices, distances) of arrays.") from None
+    indices, distances = np.asarray(given_indices), np.asarray(given_distances)
+    if indices.shape != distances.shape or indices.ndim != 2:
+        raise ValueError(
+            "The graph's indices and distances must be matrices of one shape, "
+            f"not {indices.shape} and {distances.shape}."
+        )
+    if len(indices) != n_rows:
+        raise ValueError(
+            f"The graph has {len(indices)} rows for {n_rows} training samples; give one row each."
+        )
+    if indices.shape[1] < k:
+        raise ValueError(f"n_neighbors={k} needs a graph of at least {k} columns; it has {indices.shape[1]}.")
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"The graph's indices must be integers, not {indices.dtype}.")
+    if distances.dtype.kind not in "fiu":
+        raise ValueError(f"The graph's distances must be real numbers, not {distances.dtype}.")
+    distances = distances.astype(np.float64, copy=False)
+    refuse_rows((indices < 0) | (indices >= n_rows), f"lists an index outside 0 to {n_rows - 1}")
+    refuse_rows(
+        indices == np.arange(n_rows)[:, np.newaxis], "lists itself; leave each row out of its own list"
+    )
+    ordered = np.sort(indices, axis=1)
+    refuse_rows(ordered[:, 1:] == ordered[:, :-1], "lists a neighbour twice")
+    refuse_rows(~(distances >= 0), "has a distance that is negative or not a number")
+    refuse_rows(distances[:, 1:] < distances[:, :-1], "is not sorted; list the nearest first")
+    return Neighbors(indices.astype(np.int32, copy=False), distances).first(k)
+
+
+def refuse_rows(wrong: NDArray[np.bool_], what: str) -> None:
+    """Name the first row of a graph with something wrong in it."""
+    rows = wrong.any(axis=1)
+    if rows.any():
+        raise ValueError(f"Row {int(np.argmax(rows))} of the graph {what}.")

@@ -1,0 +1,115 @@
+"""The one way to ask for neighbours."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearboost.neighbors.approximate import HNSW
+from nearboost.neighbors.exact import METRICS, NO_ROW, Rows, search_exactly
+from nearboost.neighbors.record import Neighbors
+
+METHODS = ("exact", "hnsw")
+
+
+class NeighborSearch:
+    """Nearest rows of a fixed set; ties in distance go to the lower index.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        The rows to search, dense and finite; they are kept, not copied.
+    metric : {"l2", "cosine", "l1"}
+    method : {"exact", "hnsw"}
+        ``"hnsw"`` looks at a few promising rows only, through FAISS (an optional dependency), and may miss
+        neighbours; the distances of those it finds are exact.
+    n_jobs : int or None
+        Threads; ``None`` means all cores. The answer does not depend on it.
+    """
+
+    def __init__(
+        self, X: ArrayLike, metric: str = "l2", *, method: str = "exact", n_jobs: int | None = None
+    ) -> None:
+        if metric not in METRICS:
+            raise ValueError(f"metric={metric!r} is unknown; use one of {', '.join(map(repr, METRICS))}.")
+        if method not in METHODS:
+            raise ValueError(f"method={method!r} is unknown; use one of {', '.join(map(repr, METHODS))}.")
+        self.rows = Rows(as_rows(X), metric, n_jobs)
+        self.hnsw = HNSW(self.rows) if method == "hnsw" else None
+
+    def search(
+        self, Q: ArrayLike, k: int, *, query_groups: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query.
+
+        A row is no neighbour of a query of its own group; a query of group -1 has all rows to choose from.
+        """
+        queries = as_rows(Q)
+        n_rows, n_features = self.rows.X.shape
+        if queries.shape[1] != n_features:
+            raise ValueError(
+                f"The queries have {queries.shape[1]} features and the searched rows {n_features}; "
+                "give queries of the same features."
+            )
+        if k > n_rows:
+            raise ValueError(f"n_neighbors={k} needs at least {k} rows to search; use {n_rows} or fewer.")
+        if (groups is None) != (query_groups is None):
+            raise ValueError("groups and query_groups belong together; give both or neither.")
+        return self._search(
+            queries,
+            k,
+            as_groups(groups, n_rows) if groups is not None else np.empty(0, dtype=np.int32),
+            as_groups(query_groups, len(queries))
+            if query_groups is not None
+            else np.full(len(queries), -1, np.int32),
+        )
+
+    def graph(self, k: int, groups: ArrayLike | None = None) -> Neighbors:
+        """The k nearest other rows of each row, none of its own group; its duplicates count as others."""
+        n_rows = len(self.rows.X)
+        if k >= n_rows:
+            raise ValueError(
+                f"n_neighbors={k} needs more than {n_rows} training samples; use {n_rows - 1} or fewer."
+            )
+        own = np.arange(n_rows, dtype=np.int32)
+        if groups is not None:
+            given = as_groups(groups, n_rows)
+            # Rows without a group still are not their own neighbours: each becomes a group of its own.
+            named, numbers = np.unique(given, return_inverse=True)
+            own = np.where(given < 0, len(named) + own, numbers).astype(np.int32)
+        return self._search(self.rows.X, k, own, own)
+
+    def _search(
+        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
+    ) -> Neighbors:
+        if k < 1:
+            raise ValueError(f"n_neighbors={k} asks for nothing; use 1 or more.")
+        find = search_exactly if self.hnsw is None else self.hnsw.search
+        indices, distances = find(self.rows, Q, k, groups, query_groups)
+        short = np.flatnonzero(indices[:, -1] == NO_ROW)
+        if short.size:
+            found = np.count_nonzero(indices[short[0]] != NO_ROW)
+            raise ValueError(
+                f"n_neighbors={k} needs as many rows of other groups, but row {short[0]} has only {found}; "
+                f"use {f'{found} or fewer, or ' if found else ''}smaller groups."
+            )
+        return Neighbors(indices, distances)
+
+
+def as_rows(X: ArrayLike) -> NDArray[Any]:
+    """A C-contiguous float32 or float64 matrix, copied only if it is not one already."""
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"Rows must form a matrix, not an array of {X.ndim} dimensions; use X.reshape(n_rows, -1)."
+        )
+    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+
+
+def as_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.int32]:
+    groups = np.asarray(groups)
+    if groups.shape != (n_rows,) or groups.dtype.kind not in "iu":
+        raise ValueError(
+            f"Groups must be {n_rows} integers, one for each row, not {groups.dtype} of shape {groups.shape}."
+        )
+    return np.ascontiguousarray(groups, dtype=np.int32)
