@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from nearboost.boosting.engine import ClassProblems, ExampleWeights, count_votes_by_class
+from nearboost.boosting.engine import ClassProblems, ExampleWeights
 from nearboost.boosting.labels import labels_from_classes
+from nearboost.boosting.start import count_plain_vote
 from nearboost.neighbors import Neighbors
 from nearboost.votes import Votes, votes_from_neighbors
 
@@ -37,5 +38,5 @@ def make_problems(X, classes, k=5, vote_weights="uniform", sample=None, by_class
     weights = ExampleWeights(
         np.ones(m) if sample is None else sample, np.ones(m) if by_class is None else by_class, np.zeros(m)
     )
-    counts = count_votes_by_class(votes, labels) if start else None
-    return ClassProblems(votes, votes.reversed(), labels, weights, start, counts)
+    vote = count_plain_vote(votes, labels, weights.product) if start else None
+    return ClassProblems(votes, votes.reversed(), labels, weights, start, vote)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
 from nearboost.boosting.calibration import Calibration, fit_platt, fit_temperature, two_sided
@@ -65,7 +65,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         )
         labels = self._encode(y)
         sample = check_weights(sample_weight, len(X))
-        by_class = compute_sample_weight(self.class_weight, y).astype(np.float64)
+        by_class = self._weigh_classes(y)
         group_of = _encode_groups(groups, len(X))
         given = None if graph is None else self._check_graph(graph, group_of)
         kept = np.flatnonzero(sample > 0)
@@ -85,8 +85,13 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
             return labels_from_indicator(y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError("y has several columns that are not 0/1; fit one classifier per column.")
-        self.classes_, encoded = np.unique(np.ravel(y), return_inverse=True)
+        self.classes_, encoded = np.unique(column_or_1d(y, warn=True), return_inverse=True)
         return labels_from_classes(encoded, len(self.classes_))
+
+    def _weigh_classes(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        if self.class_weight is None:
+            return np.ones(len(y))
+        return np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
 
     def _check_graph(self, graph: tuple[ArrayLike, ArrayLike], groups: NDArray[np.int32]) -> Neighbors:
         widest = np.shape(graph[0])[1] if len(graph) == 2 and np.ndim(graph[0]) == 2 else 1
@@ -175,7 +180,8 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         silent_rest = not from_prototypes and recipe.n_prototypes is not None
         self._may_vote = outcome.prototypes if silent_rest else None
         coefficients = outcome.learned.coefficients[searched]
-        self._leverage = leverage_voters(coefficients, data.labels.take(searched), self.start_coefficient_)
+        start = self.start_coefficient_ * data.voter_weight[searched]
+        self._leverage = leverage_voters(coefficients, data.labels.take(searched), start)
         self._search = recipe.build_search(data.X[searched]) if len(searched) else None
 
     def prune(self, n_prototypes: int | float) -> Self:

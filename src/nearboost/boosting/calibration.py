@@ -94,10 +94,15 @@ def fit_platt(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[fl
     return temperature, best[1:] * temperature
 
 
-def log_loss_of(scores: NDArray[np.float64], truth: NDArray[np.integer], temperature: float) -> float:
+def log_loss_of(
+    scores: NDArray[np.float64],
+    truth: NDArray[np.integer],
+    weight: NDArray[np.float64],
+    temperature: float,
+) -> float:
     """Mean log-loss of softmax(scores / temperature)."""
     table = log_softmax(two_sided(scores) / temperature, axis=1)
-    return -float(table[np.arange(len(truth)), truth].mean())
+    return -float(weight @ table[np.arange(len(truth)), truth]) / float(weight.sum())
 
 
 def _spread(n_rows: int, n_columns: int) -> slice:

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.boosting.labels import Labels
+from nearboost.boosting.start import PlainVote
 from nearboost.kernels.records import Record, VoteGraph
 from nearboost.votes import Votes
 
@@ -87,15 +88,14 @@ class ClassProblems:
     reverse: Votes
     labels: Labels
     weights: ExampleWeights
-    start_coefficient: float
-    vote_counts: csr_array | None  # Σ of votes by class, when there is a start coefficient
+    start_coefficient: float = 0.0
+    plain_vote: PlainVote | None = None  # where the start coefficient is not zero
 
     def start_scores(self, column: int) -> NDArray[np.float64]:
         """y-free start scores H of every row: the plain vote times the start coefficient."""
-        if self.vote_counts is None:
+        if self.plain_vote is None:
             return np.zeros(self.votes.n_rows)
-        for_class = self.vote_counts[:, [column]].toarray().ravel()
-        return self.start_coefficient * (2 * for_class - self.votes.totals())
+        return self.start_coefficient * self.plain_vote.scores(column)
 
     def graph(self) -> VoteGraph:
         """The votes as kernels take them."""
@@ -117,11 +117,6 @@ class ClassBooster(Protocol):
 
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
         """Run at most ``n_rounds`` rounds on the problem of ``column``."""
-
-
-def count_votes_by_class(votes: Votes, labels: Labels) -> csr_array:
-    """The plain vote: for each row, the sum of its voters' weights by class."""
-    return csr_array(votes.matrix() @ labels.members.astype(np.float64))
 
 
 def boost(

@@ -12,13 +12,13 @@ from nearboost.votes import Votes
 
 @dataclass(frozen=True)
 class Leverage:
-    """Voter j says ``values[j, c]`` = y_jc (start + α_jc) where stored, and ``rest`` = −start elsewhere."""
+    """Voter j says ``values[j, c]`` = y_jc (start_j + α_jc) where stored, ``rest[j]`` = −start_j if not."""
 
     values: csr_array
-    rest: float
+    rest: NDArray[np.float64]
 
     def scores(self, votes: Votes) -> NDArray[np.float64]:
-        """H of each row: b_ij · y_jc (start + α_jc), added over the voters in the order of their rank."""
+        """H of each row: b_ij · y_jc (start_j + α_jc), added over the voters in the order of their rank."""
         from nearboost.kernels.votes import score_rows
 
         n_columns = self.values.shape[1]
@@ -43,8 +43,8 @@ class Leverage:
         return terms
 
 
-def leverage_voters(coefficients: csr_array, labels: Labels, start_coefficient: float) -> Leverage:
-    """Sign the coefficients α of some voters by their labels and add the start coefficient."""
+def leverage_voters(coefficients: csr_array, labels: Labels, start: NDArray[np.float64]) -> Leverage:
+    """Sign the coefficients α of some voters by their labels and add what each starts with."""
     alpha, members = coo_array(coefficients), coo_array(labels.members)
     members.data = np.ones(len(members.data))
     rows, columns = np.concatenate([alpha.row, members.row]), np.concatenate([alpha.col, members.col])
@@ -55,7 +55,7 @@ def leverage_voters(coefficients: csr_array, labels: Labels, start_coefficient: 
 
     values = on_both(alpha.data, np.zeros_like(members.data))
     sign = 2 * on_both(np.zeros_like(alpha.data), members.data).data - 1
-    values.data = sign * (start_coefficient + values.data)
+    values.data = sign * (np.repeat(start, np.diff(values.indptr)) + values.data)
     values.eliminate_zeros()
     values.indptr, values.indices = values.indptr.astype(np.int32), values.indices.astype(np.int32)
-    return Leverage(values, -float(start_coefficient))
+    return Leverage(values, -start)

@@ -65,27 +65,31 @@ class NewtonBooster:
         eligible = (count >= max(1, rule.min_reverse_neighbors)) & (squares > 0)
         self._examples = NewtonExamples(v, problems.weights.judge, squares, eligible)
         self._own_offset, self._rest_offset = rule.offsets(problems.labels)
-        self._total_votes = problems.votes.totals()
-        self._margin = self._rest_offset + problems.start_coefficient * self._total_votes
+        self._margin = self._rest_offset.copy()
+        if problems.plain_vote is not None:
+            self._margin += problems.start_coefficient * problems.plain_vote.total
+            self._votes_by_class = problems.plain_vote.by_class.tocsc()
         self._weight, self._sums = np.empty(len(v)), np.empty(n_voters)
         newton.weigh_rest(self._graph, v, self._step, self._margin, self._weight, self._sums)
-        self._vote_counts = None if problems.vote_counts is None else problems.vote_counts.tocsc()
+        self._risk = newton.total_risk(loss.code, self._margin, v)
+        self._held_risk = newton.total_risk(loss.code, self._margin, problems.weights.judge)
 
     def _rows_that_differ(
         self, column: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float64]]:
         """Rows of the class and rows its members vote on, with codes and start margins."""
         members = self._problems.labels.members_of(column)
-        if self._vote_counts is None:
+        vote = self._problems.plain_vote
+        if vote is None:
             return members.astype(np.int32), np.ones(len(members), dtype=np.int8), self._own_offset[members]
-        counts = self._vote_counts
+        counts = self._votes_by_class
         part = slice(counts.indptr[column], counts.indptr[column + 1])
         rows = np.union1d(members, counts.indices[part]).astype(np.int32)
         for_class = np.zeros(len(rows))
         for_class[np.searchsorted(rows, counts.indices[part])] = counts.data[part]
         codes = np.where(np.isin(rows, members), 1, -1).astype(np.int8)
         offsets = np.where(codes > 0, self._own_offset[rows], self._rest_offset[rows])
-        start = self._problems.start_coefficient * (2 * for_class - self._total_votes[rows])
+        start = self._problems.start_coefficient * (2 * for_class - vote.total[rows])
         return rows, codes, offsets + codes * start
 
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
@@ -101,10 +105,10 @@ class NewtonBooster:
             touched=np.empty(n_voters, dtype=np.int32),
             stamp=np.zeros(n_voters, dtype=np.int32),
         )
-        kernels.start_class(graph, examples, step, state, *self._rows_that_differ(column))
+        rows, codes, margins = self._rows_that_differ(column)
+        risk_change, held_change = kernels.start_class(graph, examples, step, state, rows, codes, margins)
         kernels.plant_tree(examples, step, state)
         record = empty_record(n_rounds)
-        record.risk[0] = kernels.total_risk(step.loss, state.margin, examples.weight)
-        record.held_risk[0] = kernels.total_risk(step.loss, state.margin, examples.judge_weight)
+        record.risk[0], record.held_risk[0] = self._risk + risk_change, self._held_risk + held_change
         done = kernels.newton_rounds(graph, examples, step, state, draws, record)
         return course_of(record, done)

@@ -27,7 +27,7 @@ def rank_examples(
     left = np.ones(votes.n_voters, dtype=bool)
     while left.any() and sum(map(len, ranked)) < n_wanted:
         rest = votes.only(np.flatnonzero(left))
-        problems = ClassProblems(rest, rest.reversed(), labels, weights, 0.0, None)
+        problems = ClassProblems(rest, rest.reversed(), labels, weights)
         first_round = np.full(votes.n_voters, np.inf)
         for course in boost(problems, rule, n_rounds, n_jobs=n_jobs):
             picks, rounds = np.unique(course.picks, return_index=True)

@@ -16,13 +16,12 @@ from nearboost.boosting.engine import (
     ExampleWeights,
     StepRule,
     boost,
-    count_votes_by_class,
     gather_coefficients,
 )
 from nearboost.boosting.labels import Labels
 from nearboost.boosting.leverage import leverage_voters
 from nearboost.boosting.ranking import rank_examples
-from nearboost.boosting.start import fit_start_coefficient
+from nearboost.boosting.start import count_plain_vote, fit_start_coefficient
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
 from nearboost.votes import Votes, votes_from_neighbors
@@ -37,6 +36,12 @@ class TrainingSet:
     labels: Labels
     weights: ExampleWeights
     groups: NDArray[np.int32]
+
+    @property
+    def voter_weight(self) -> NDArray[np.float64]:
+        """How much each row counts in the plain vote: its weight, 1 on average."""
+        weight = self.weights.product
+        return weight / weight.mean()
 
 
 @dataclass(frozen=True)
@@ -93,11 +98,11 @@ class Learned:
 
 def learn(votes: Votes, data: TrainingSet, weights: ExampleWeights, recipe: Recipe, n_rounds: int) -> Learned:
     """Learn the coefficients of these votes."""
-    start, counts = 0.0, None
+    start, vote = 0.0, None
     if recipe.start == "vote":
-        counts = count_votes_by_class(votes, data.labels)
-        start = fit_start_coefficient(votes, counts, data.labels, recipe.loss)
-    problems = ClassProblems(votes, votes.reversed(), data.labels, weights, start, counts)
+        vote = count_plain_vote(votes, data.labels, data.voter_weight)
+        start = fit_start_coefficient(vote, data.labels, weights.product, recipe.loss)
+    problems = ClassProblems(votes, votes.reversed(), data.labels, weights, start, vote)
     courses = boost(
         problems,
         recipe.rule,
@@ -194,7 +199,8 @@ class Judged:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
         votes = recipe.votes(neighbors, data.labels.n_rows, soft=True)
         votes = votes if prototypes is None else votes.only(prototypes)
-        return leverage_voters(learned.coefficients, data.labels, learned.start_coefficient).scores(votes)
+        start = learned.start_coefficient * data.voter_weight
+        return leverage_voters(learned.coefficients, data.labels, start).scores(votes)
 
 
 @dataclass(frozen=True)
@@ -251,5 +257,5 @@ def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> in
     for n_rounds in choices:
         scores = np.concatenate([judge.scores(data, recipe, n_rounds) for judge in judges])
         temperature = fit_temperature(scores, truth, weight)
-        losses.append(log_loss_of(scores, truth, temperature))
+        losses.append(log_loss_of(scores, truth, weight, temperature))
     return choices[int(np.argmin(losses))]

@@ -36,9 +36,17 @@ def weigh_rest(graph, example_weight, step, margin, weight, sums):
 
 @kernel
 def start_class(graph, examples, step, state, rows, row_codes, row_margins):
-    """Turn "everyone on the rest's side" into one class problem by moving the rows that differ."""
+    """Turn "everyone on the rest's side" into one class problem by moving the rows that differ.
+
+    Returns what that changes of the risk and of the judges' risk.
+    """
+    risk_change = 0.0
+    held_change = 0.0
     for r in range(len(rows)):
         i = rows[r]
+        loss_change = loss_value(step.loss, row_margins[r]) - loss_value(step.loss, state.margin[i])
+        risk_change += examples.weight[i] * loss_change
+        held_change += examples.judge_weight[i] * loss_change
         before = -state.weight[i]
         state.codes[i] = row_codes[r]
         state.margin[i] = row_margins[r]
@@ -46,6 +54,7 @@ def start_class(graph, examples, step, state, rows, row_codes, row_margins):
         change = examples.weight[i] * (row_codes[r] * state.weight[i] - before)
         for entry in range(graph.ptr[i], graph.ptr[i + 1]):
             state.sums[graph.voters[entry]] += change * graph.votes[entry]
+    return risk_change, held_change
 
 
 @kernel

@@ -12,6 +12,8 @@ from nearboost.base.loss_formulas import EXP, LOG
 from nearboost.kernels.losses import loss_value
 from nearboost.kernels.oracle import LARGEST_DECREASE, LARGEST_DELTA, RANDOM, TIE_WINDOW
 
+VANISHED = 1e-280  # all margins are so large that no weight is left to learn from
+
 
 @kernel
 def moved_weight(loss, weight, shift):
@@ -233,6 +235,8 @@ def universal_rounds(graph, step, state, draws, record):
     """Boost one class; return the rounds done. Each example is chosen at most once."""
     total = state.raw.sum()
     for t in range(len(record.picks)):
+        if total < VANISHED:
+            return t
         scale = 1.0 / total
         if step.closed_form and step.oracle == LARGEST_DELTA:
             j = pick_by_ratio(total, step, state)

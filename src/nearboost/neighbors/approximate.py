@@ -13,7 +13,6 @@ from nearboost.neighbors.exact import (
     QUERIES_PER_PIECE,
     Rows,
     empty_lists,
-    norms_of,
     search_exactly,
 )
 
@@ -47,9 +46,7 @@ class HNSW:
         """As ``search_exactly``, which also answers where too few of the proposed rows are allowed."""
         from nearboost.kernels import search as kernels
 
-        norms = np.empty(0)
-        if rows.metric == "cosine":
-            norms = rows.norms if Q is rows.X else norms_of(Q)
+        norms = rows.norms_for(Q)
         largest_group = int(np.unique(groups, return_counts=True)[1].max(initial=0))
         n_candidates = min(len(rows.X), k + SPARE + min(largest_group, MOST_OF_A_GROUP))
         self.index.hnsw.efSearch = max(SEARCH_BREADTH, 2 * n_candidates)

@@ -94,35 +94,47 @@ class Rows:
         # |x - q|²/2 = |x|²/2 + |q|²/2 - xq, where xq is wrong by at most error·(|x|² + |q|²)/2.
         return shadow.T, (half_squares(shadow) * (1 - min(self.error, 1.0))).astype(np.float32)
 
+    def norms_for(self, Q: NDArray[Any]) -> NDArray[np.float64]:
+        """Norms of all queries for cosine, nothing for the other metrics."""
+        if self.metric != "cosine":
+            return np.empty(0)
+        return self.norms if Q is self.X else norms_of(Q)
+
     def queries(self, Q: NDArray[Any], norms: NDArray[np.float64], groups: NDArray[np.int32]) -> Queries:
-        """Prepare queries; ``norms`` are theirs for cosine, else unused."""
-        n_queries, d = Q.shape
-        units = np.ones(n_queries)
+        """A piece of the queries, with its share of ``norms_for`` them all."""
+        units = np.ones(len(Q))
         if self.metric == "cosine":
             measured = placed = np.divide(Q, norms[:, np.newaxis], dtype=np.float64)
         else:
             units = powers_of_two(np.maximum(largest_values(Q), self.largest))
-            measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
-            with np.errstate(over="ignore"):  # such a query is far
-                placed = measured if (units == self.unit).all() else np.divide(Q, self.unit, dtype=np.float64)
+            measured = placed = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
+        if (units != self.unit).any():
+            with np.errstate(over="ignore"):  # what overflows is far
+                placed = np.divide(Q, self.unit, dtype=np.float64)
+        return Queries(measured, units, groups, *self._bounds(placed, units))
+
+    def _bounds(
+        self, placed: NDArray[np.float64], units: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+        """Shadow, gains and bases of queries ``placed`` among the measured rows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            distances = np.linalg.norm(placed - self.centre, axis=1) * self.scale
-            ratios = self.scale * (units / self.unit)
-        far = ~(distances < FAR) | (self.error > 0.5)
-        if far.any():  # all rows are measured
+            radii = np.linalg.norm(placed - self.centre, axis=1) * self.scale
+            gains = self.scale * (units / self.unit)
+        far = ~(radii < FAR) | (self.error > 0.5)
+        if far.any():
             placed = np.where(far[:, np.newaxis], self.centre, placed)
-            ratios[far] = 1.0
+            gains[far] = 1.0
         shadow = self.shadow(placed)
+        lost = placed.shape[1] * UNDERFLOW * (1 + radii)
         if self.metric == "l1":
-            # The casts moved the distance by at most a rounding of |x| + |q|, which is below 2|q| + |x - q|.
-            sizes = np.abs(shadow).sum(axis=1, dtype=np.float64)
-            gains = ratios / (1 - min(self.error, 0.5))
-            bases = -4 * (ROUNDING * sizes + d * UNDERFLOW)
+            # The casts moved a distance by a rounding of |x| + |q|, which is at most 2|q| + |x - q|.
+            gains = gains / (1 - min(self.error, 0.5))
+            bases = -4 * ROUNDING * np.abs(shadow).sum(axis=1, dtype=np.float64) - lost
         else:
-            gains = ratios**2 / 2
-            bases = half_squares(shadow) * (1 - min(self.error, 0.5)) - d * UNDERFLOW * (1 + distances)
-        bases[far] = -np.inf
-        return Queries(measured, units, groups, shadow, gains, bases)
+            gains = gains**2 / 2
+            bases = half_squares(shadow) * (1 - min(self.error, 0.5)) - lost
+        bases[far] = -np.inf  # no bound: every row is measured
+        return shadow, gains, bases
 
     def reported(self, sums: NDArray[np.float64], units: NDArray[np.float64]) -> NDArray[np.float64]:
         """Distances from the sums that were measured."""
@@ -175,9 +187,7 @@ def search_exactly(
     query_groups: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Indices and distances of the k nearest allowed rows; where there are fewer, ``NO_ROW`` and inf."""
-    norms = np.empty(0)
-    if rows.metric == "cosine":
-        norms = rows.norms if Q is rows.X else norms_of(Q)
+    norms = rows.norms_for(Q)
     indices, distances = empty_lists(len(Q), k)
     _ = rows.blocks  # made here once, not in each thread
 
