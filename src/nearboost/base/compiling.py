@@ -21,7 +21,7 @@ class _AnnounceFirstCompilation(event.Listener):
         self.announced = False
 
     def on_start(self, event: event.Event) -> None:
-        module = event.data["dispatcher"].py_func.__module__
+        module = event.data["dispatcher"].py_func.__module__ or ""  # None for functions made by exec
         if not self.announced and module.startswith("nearboost."):
             self.announced = True
             logger.warning("nearboost: compiling kernels, once for this machine; this takes some seconds.")

@@ -13,7 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
-from nearboost.boosting.calibration import Calibration, fit_platt, fit_temperature, two_sided
+from nearboost.boosting.calibration import (
+    Calibration,
+    fit_platt,
+    fit_temperature,
+    leading_class,
+    two_sided,
+)
 from nearboost.boosting.engine import ORACLES, ExampleWeights, StepRule
 from nearboost.boosting.explanation import Explanation
 from nearboost.boosting.judges import choose_judges
@@ -166,7 +172,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         if labels.multilabel:
             self.held_out_accuracy_ = float(((scores > 0) == (truth > 0)).all(axis=1).mean())
         else:
-            self.held_out_accuracy_ = float((_leaders(scores) == truth).mean())
+            self.held_out_accuracy_ = float((leading_class(scores) == truth).mean())
         self.held_out_rows_ = self._kept[rows]
         self.held_out_scores_ = csr_array(scores)
 
@@ -225,7 +231,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
             return np.concatenate([(scores > 0).astype(int) for scores in self._score_blocks(X)])
         elected, sure = [], []
         for scores in self._score_blocks(X):
-            elected.append(_leaders(scores))
+            elected.append(leading_class(scores))
             if reject_below is not None:
                 sure.append(self._calibration.probabilities(scores).max(axis=1) >= reject_below)
         predicted = self.classes_[np.concatenate(elected)]
@@ -386,11 +392,6 @@ def _check_learnable(labels: Labels) -> None:
     present = np.unique(labels.classes())
     if len(present) < 2:
         raise ValueError("All samples that count are of one class; a classifier needs at least two classes.")
-
-
-def _leaders(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The class with the largest score; the first of equals."""
-    return np.argmax(two_sided(scores), axis=1)
 
 
 def _fits(label: Any, labels: NDArray[Any]) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 
 _MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and `fit` stays fast
 _LARGEST_INVERSE = 1e6
@@ -94,15 +94,9 @@ def fit_platt(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[fl
     return temperature, best[1:] * temperature
 
 
-def log_loss_of(
-    scores: NDArray[np.float64],
-    truth: NDArray[np.integer],
-    weight: NDArray[np.float64],
-    temperature: float,
-) -> float:
-    """Mean log-loss of softmax(scores / temperature)."""
-    table = log_softmax(two_sided(scores) / temperature, axis=1)
-    return -float(weight @ table[np.arange(len(truth)), truth]) / float(weight.sum())
+def leading_class(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The class with the largest score; the first of equals."""
+    return np.argmax(two_sided(scores), axis=1)
 
 
 def _spread(n_rows: int, n_columns: int) -> slice:

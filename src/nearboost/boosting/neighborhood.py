@@ -7,7 +7,7 @@ from nearboost.boosting.labels import Labels
 from nearboost.neighbors import Neighbors
 from nearboost.votes import votes_from_neighbors
 
-CANDIDATES = (1, 3, 5, 7, 11, 15, 21, 31)
+CANDIDATES = (1, 3, 5, 7, 11, 15, 21)
 
 
 def largest_neighborhood(groups: NDArray[np.int32]) -> int:
@@ -18,7 +18,7 @@ def largest_neighborhood(groups: NDArray[np.int32]) -> int:
 def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:
     """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
 
-    "As often" means within one standard error, and the largest because learned weights make use of farther
+    "As often" means within two standard errors, and the largest because learned weights make use of farther
     neighbours. One graph at the largest number serves all candidates. Multilabel rows count as right when the
     label with the most votes is theirs.
     """
@@ -29,7 +29,7 @@ def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) 
     )
     best = share.max()
     error = np.sqrt(best * (1 - best) / labels.n_rows)
-    return candidates[int(np.flatnonzero(share >= best - error)[-1])]
+    return candidates[int(np.flatnonzero(share >= best - 2 * error)[-1])]
 
 
 def _plain_vote_hits(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:

@@ -24,7 +24,7 @@ def rank_examples(
     rule = NewtonRule(get_loss("squared"), learning_rate=1.0, oracle="decrease", min_reverse_neighbors=1)
     n_rounds = 20 + 4 * -(-n_wanted // labels.n_columns)
     ranked: list[NDArray[np.int64]] = []
-    left = np.ones(votes.n_voters, dtype=bool)
+    left = weights.product > 0  # judges do not vote: what covers their place must be somebody else
     while left.any() and sum(map(len, ranked)) < n_wanted:
         rest = votes.only(np.flatnonzero(left))
         problems = ClassProblems(rest, rest.reversed(), labels, weights)
@@ -37,4 +37,4 @@ def rank_examples(
             break
         ranked.append(picked[np.argsort(first_round[picked], kind="stable")])
         left[picked] = False
-    return np.concatenate([*ranked, np.flatnonzero(left)])
+    return np.concatenate([*ranked, np.flatnonzero(left)]).astype(np.int64)

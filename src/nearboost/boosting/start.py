@@ -16,8 +16,10 @@ _MOST_ROWS = 5_000  # one number needs no more
 
 @dataclass(frozen=True)
 class PlainVote:
-    """What voters say before anything is learned: V_ic, the votes on row i by members of class c, and V_i, all
-    votes on it. Row i then scores s (2 V_ic − V_i) on class c, s being the start coefficient."""
+    """What voters say before anything is learned: V_ic, the votes on row i by members of class c, and V_i.
+
+    V_i counts all votes on the row, so it scores s (2 V_ic − V_i) on class c, s being the start coefficient.
+    """
 
     by_class: csr_array
     total: NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.boosting.calibration import fit_temperature, log_loss_of
+from nearboost.boosting.calibration import leading_class
 from nearboost.boosting.engine import (
     ClassProblems,
     Course,
@@ -243,7 +243,7 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
 
 
 def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> int:
-    """The number of rounds, among 0, 1, 2, 4, …, whose held-out scores have the least log-loss.
+    """The number of rounds, among 0, 1, 2, 4, …, with the fewest errors on the judges' rows; ties to the fewest.
 
     All are points on the judges' paths, so nothing is learned again. No rounds at all is the plain vote:
     where learning does not help, it is left alone.
@@ -253,9 +253,8 @@ def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> in
     rows = np.concatenate([judge.fold for judge in judges])
     truth, weight = data.labels.classes()[rows], data.weights.product[rows]
     choices = [0, *(2**power for power in range(31) if 2**power < recipe.n_rounds), recipe.n_rounds]
-    losses = []
+    errors = []
     for n_rounds in choices:
         scores = np.concatenate([judge.scores(data, recipe, n_rounds) for judge in judges])
-        temperature = fit_temperature(scores, truth, weight)
-        losses.append(log_loss_of(scores, truth, weight, temperature))
-    return choices[int(np.argmin(losses))]
+        errors.append(float(weight @ (leading_class(scores) != truth)))
+    return choices[int(np.argmin(errors))]

@@ -20,7 +20,7 @@ class UNNClassifier(LeveragedNeighborsClassifier):
         loss: str = "exp",
         n_rounds: int | None = None,
         n_prototypes: int | float | None = None,
-        vote_weights: str = "rank",
+        vote_weights: str = "uniform",
         start: str = "vote",
         metric: str = "l2",
         learning_rate: float = 1.0,

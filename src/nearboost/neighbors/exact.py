@@ -60,7 +60,9 @@ class Rows:
         self.largest = np.maximum(-lowest, highest).max()
         self.unit = 1.0 if metric == "cosine" else float(powers_of_two(self.largest))
         # Any centre is right; one near the middle makes the norms small and the bounds tight.
-        self.centre = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK))).mean(axis=0)
+        self.centre = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK))).mean(
+            axis=0, dtype=np.float64
+        )
         self.scale = 1.0
         if metric != "cosine":  # normalised rows need no scale
             reach = np.maximum(highest / self.unit - self.centre, self.centre - lowest / self.unit)
@@ -70,12 +72,16 @@ class Rows:
         # Of a float32 sum over the features in any order, and of all that is rounded around it.
         self.error = roundings / (1 - roundings) if roundings < 0.25 else np.inf
 
-    def measured(self, rows: slice) -> NDArray[np.float64]:
+    def measured(self, rows: slice) -> NDArray[Any]:
+        if self.metric != "cosine" and self.unit == 1.0:
+            return self.X[rows]
         divisor = self.norms[rows, np.newaxis] if self.metric == "cosine" else self.unit
         return np.divide(self.X[rows], divisor, dtype=np.float64)
 
-    def shadow(self, measured: NDArray[np.float64]) -> NDArray[np.float32]:
-        return ((measured - self.centre) * self.scale).astype(np.float32)
+    def shadow(self, measured: NDArray[Any]) -> NDArray[np.float32]:
+        centred = measured - self.centre
+        centred *= self.scale
+        return centred.astype(np.float32)
 
     @cached_property
     def blocks(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
