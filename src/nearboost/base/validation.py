@@ -55,7 +55,5 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise ValueError("sample_weight must hold finite numbers of at least 0; 0 leaves a sample out.")
     if not np.any(weights > 0):
-        raise ValueError(
-            "sample_weight is zero for every sample; give at least two samples a positive weight."
-        )
+        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
     return weights

@@ -101,9 +101,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_graph(self, graph: tuple[ArrayLike, ArrayLike], groups: NDArray[np.int32]) -> Neighbors:
         widest = np.shape(graph[0])[1] if len(graph) == 2 and np.ndim(graph[0]) == 2 else 1
-        given = check_graph(
-            graph, len(groups), widest if self.n_neighbors == "auto" else int(self.n_neighbors)
-        )
+        given = check_graph(graph, len(groups), widest if self.n_neighbors == "auto" else int(self.n_neighbors))
         if np.any(groups[given.indices] == groups[:, np.newaxis]):
             raise ValueError("The graph joins samples of one group; leave these out of each other's lists.")
         return given
@@ -112,9 +110,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         """The training graph and the number of neighbours that vote."""
         most = largest_neighborhood(data.groups) if given is None else given.indices.shape[1]
         if most < 1:
-            raise ValueError(
-                "Some training sample has no neighbour outside its own group; use smaller groups."
-            )
+            raise ValueError("Some training sample has no neighbour outside its own group; use smaller groups.")
         if self.n_neighbors == "auto":
             wanted = max(k for k in CANDIDATES if k <= most)
         elif self.n_neighbors > most:
@@ -138,20 +134,22 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         folds = choose_judges(data.labels, data.groups, recipe.generator()) if judging else []
         outcome = train(data, graph, recipe, folds)
         if not len(outcome.prototypes) and not outcome.learned.start_coefficient:
-            warnings.warn(
-                "No example was worth leveraging, so every score is zero.", UserWarning, stacklevel=3
-            )
+            warnings.warn("No example was worth leveraging, so every score is zero.", UserWarning, stacklevel=3)
         self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
         self.n_neighbors_ = n_neighbors
         self.neighbors_ = graph.first(n_neighbors)
-        self.prototypes_ = kept[outcome.prototypes]
+        self._keep(outcome)
+        self._judge(outcome)
+        self._prepare_queries(outcome)
+        return self
+
+    def _keep(self, outcome: Outcome) -> None:
+        """What was learned, as attributes."""
+        self.prototypes_ = self._kept[outcome.prototypes]
         self.coefficients_ = outcome.learned.coefficients[outcome.prototypes]
         self.start_coefficient_ = outcome.learned.start_coefficient
         self.n_rounds_ = outcome.n_rounds
         self.history_ = [course.risk for course in outcome.learned.courses]
-        self._judge(outcome)
-        self._prepare_queries(outcome)
-        return self
 
     def _judge(self, outcome: Outcome) -> None:
         """Temperature, held-out scores and accuracy from the judge folds."""
@@ -225,9 +223,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         check_positive("reject_below", reject_below, most=1.0, optional=True)
         if self._labels.multilabel:
             if reject_below is not None:
-                raise ValueError(
-                    "reject_below is for single-label problems; threshold predict_proba for labels."
-                )
+                raise ValueError("reject_below is for single-label problems; threshold predict_proba for labels.")
             return np.concatenate([(scores > 0).astype(int) for scores in self._score_blocks(X)])
         elected, sure = [], []
         for scores in self._score_blocks(X):
@@ -238,10 +234,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         if reject_below is None:
             return predicted
         return np.array(
-            [
-                label if kept else reject_label
-                for label, kept in zip(predicted, np.concatenate(sure), strict=True)
-            ],
+            [label if kept else reject_label for label, kept in zip(predicted, np.concatenate(sure), strict=True)],
             dtype=np.result_type(predicted, type(reject_label)) if _fits(reject_label, predicted) else object,
         )
 
@@ -250,16 +243,12 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_whole("n", n)
         if self._labels.multilabel:
-            raise ValueError(
-                "predict_top ranks classes of single-label problems; sort predict_proba for labels."
-            )
+            raise ValueError("predict_top ranks classes of single-label problems; sort predict_proba for labels.")
         if n > len(self.classes_):
             raise ValueError(
                 f"n={n} is more than the {len(self.classes_)} classes; use {len(self.classes_)} or fewer."
             )
-        order = [
-            np.argsort(-two_sided(scores), axis=1, kind="stable")[:, :n] for scores in self._score_blocks(X)
-        ]
+        order = [np.argsort(-two_sided(scores), axis=1, kind="stable")[:, :n] for scores in self._score_blocks(X)]
         return self.classes_[np.concatenate(order)]
 
     def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -333,21 +322,22 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         check_flag("early_stopping", self.early_stopping)
         check_choice("calibration", self.calibration, ("temperature", None))
 
+    def _rounds(self, n_rows: int, n_classes: int) -> int:
+        return self.n_rounds or default_rounds(n_rows, n_classes)
+
     def _recipe(self, n_rows: int, labels: Labels, n_neighbors: int) -> Recipe:
         keep = self.n_prototypes
         if isinstance(keep, float):
             keep = max(2, round(keep * n_rows))
         vote_from = self.vote_from
-        if (
-            vote_from == "auto"
-        ):  # queries see the prototypes alone only where the weights were learned for that
+        if vote_from == "auto":  # queries see the prototypes alone only where the weights were learned for that
             vote_from = "all" if keep is None else "prototypes"
         seed = 0 if self.random_state is None else self.random_state
         return Recipe(
             rule=self._step_rule(),
             loss=get_loss(self.loss),
             n_neighbors=n_neighbors,
-            n_rounds=self.n_rounds or default_rounds(n_rows, labels.n_classes),
+            n_rounds=self._rounds(n_rows, labels.n_classes),
             n_prototypes=None if keep is None else min(keep, n_rows),
             vote_weights=self.vote_weights,
             soft_lambda=getattr(self, "soft_lambda", None),
@@ -379,9 +369,7 @@ def _encode_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32]:
         return np.arange(n_rows, dtype=np.int32)
     given = np.asarray(groups)
     if given.shape != (n_rows,):
-        raise ValueError(
-            f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample."
-        )
+        raise ValueError(f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample.")
     return np.unique(given, return_inverse=True)[1].astype(np.int32)
 
 

@@ -35,9 +35,7 @@ def two_sided(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
 
 
-def fit_temperature(
-    scores: NDArray[np.float64], truth: NDArray[np.integer], weight: NDArray[np.float64]
-) -> float:
+def fit_temperature(scores: NDArray[np.float64], truth: NDArray[np.integer], weight: NDArray[np.float64]) -> float:
     """The temperature with the least log-loss on held-out scores of single-label rows.
 
     The log-loss is convex in the inverse temperature β: Newton steps kept inside a bracket.
@@ -87,9 +85,7 @@ def fit_platt(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[fl
         return value, np.concatenate([[by_scale], by_label])
 
     start = np.zeros(1 + scores.shape[1])
-    best = minimize(
-        risk, start, jac=True, method="L-BFGS-B", bounds=[(-7, 7)] + [(-50, 50)] * scores.shape[1]
-    ).x
+    best = minimize(risk, start, jac=True, method="L-BFGS-B", bounds=[(-7, 7)] + [(-50, 50)] * scores.shape[1]).x
     temperature = float(scale / np.exp(best[0]))
     return temperature, best[1:] * temperature
 

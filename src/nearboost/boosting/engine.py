@@ -133,11 +133,7 @@ def boost(
     rounds = np.broadcast_to(np.asarray(n_rounds), (n_columns,))
     booster = rule.prepare(problems)
     # Seeds are drawn for all classes beforehand, so that threads cannot change the draws.
-    seeds = (
-        np.zeros(n_columns, dtype=int)
-        if random_state is None
-        else random_state.randint(2**31, size=n_columns)
-    )
+    seeds = np.zeros(n_columns, dtype=int) if random_state is None else random_state.randint(2**31, size=n_columns)
 
     def boost_one(column: int) -> Course:
         draws = np.random.default_rng(seeds[column]).random(rounds[column] if random_state is not None else 0)

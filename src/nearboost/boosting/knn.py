@@ -34,7 +34,7 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
     >>> from nearboost import KNNClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> KNNClassifier(5, vote_weights="gaussian").fit(X[::2], y[::2]).score(X[1::2], y[1::2])
-    0.96
+    0.9866666666666667
     """
 
     def __init__(

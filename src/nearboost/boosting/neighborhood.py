@@ -24,8 +24,7 @@ def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) 
     """
     candidates = [k for k in CANDIDATES if k <= neighbors.indices.shape[1]]
     share = (
-        np.array([_plain_vote_hits(neighbors.first(k), labels, vote_weights) for k in candidates])
-        / labels.n_rows
+        np.array([_plain_vote_hits(neighbors.first(k), labels, vote_weights) for k in candidates]) / labels.n_rows
     )
     best = share.max()
     error = np.sqrt(best * (1 - best) / labels.n_rows)

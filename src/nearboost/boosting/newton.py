@@ -74,9 +74,7 @@ class NewtonBooster:
         self._risk = newton.total_risk(loss.code, self._margin, v)
         self._held_risk = newton.total_risk(loss.code, self._margin, problems.weights.judge)
 
-    def _rows_that_differ(
-        self, column: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float64]]:
+    def _rows_that_differ(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float64]]:
         """Rows of the class and rows its members vote on, with codes and start margins."""
         members = self._problems.labels.members_of(column)
         vote = self._problems.plain_vote

@@ -6,15 +6,17 @@ real ties. Numerators and denominators grow with every round.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.boosting.engine import ClassProblems, Course
 from nearboost.boosting.newton import start_weights
+from nearboost.votes import Votes
 
 MOST_ROWS = 1_000
-MOST_ROUNDS = 100
+MOST_ROUNDS = 10
 _NEWTON_CONSTANT = 4
 
 
@@ -42,76 +44,103 @@ class RationalRule:
 
 
 class RationalBooster:
-    """Boosts the class problems of one set of votes, one plain round after the other."""
+    """Boosts the class problems of one set of votes; like the float kernel, a round touches R_j's voters only."""
 
     def __init__(self, rule: RationalRule, problems: ClassProblems) -> None:
         self._rule = rule
         self._problems = problems
-        reverse = problems.reverse
         self._v = [Fraction(float(v)) for v in problems.weights.product]
-        self._members: list[list[tuple[int, Fraction]]] = []
-        for j in range(reverse.n_rows):
-            part = range(reverse.indptr[j], reverse.indptr[j + 1])
-            pairs = [(int(reverse.voters[e]), Fraction(float(reverse.weights[e]))) for e in part]
-            self._members.append(pairs)
+        self._voters = _rows_of(problems.votes)
+        self._members = _rows_of(problems.reverse)
+        self._squares, self._eligible = [], []
+        for members in self._members:
+            learning = [(i, b) for i, b in members if self._v[i] > 0]
+            self._squares.append(sum((self._v[i] * b * b for i, b in learning), Fraction(0)))
+            self._eligible.append(len(learning) >= max(1, rule.min_reverse_neighbors))
 
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
         """See the engine."""
         codes = [int(code) for code in self._problems.labels.codes(column)]
         margins = self._start_margins(column, codes)
+        weights = [weight_from_margin(z) for z in margins]
+        sums = [
+            sum((self._v[i] * weights[i] * b * codes[i] for i, b in members), Fraction(0))
+            for members in self._members
+        ]
+        worths = [self._worth(j, codes[j] * sums[j]) for j in range(len(sums))]
         step = _NEWTON_CONSTANT * Fraction(self._rule.learning_rate)
         picks: list[int] = []
         deltas: list[Fraction] = []
         risk, held_risk = [self._risk(margins)], [self._held_risk(margins)]
         for _ in range(n_rounds):
-            weights = [weight_from_margin(z) for z in margins]
-            j, eta_over_n = self._choose(codes, weights)
+            j = _first_of_best(worths)
             if j < 0:
                 break
-            delta = step * eta_over_n
+            delta = step * codes[j] * sums[j] / self._squares[j]
+            touched = set()
             for i, b in self._members[j]:
                 margins[i] += delta * b * codes[i] * codes[j]
+                change = self._v[i] * codes[i] * (weight_from_margin(margins[i]) - weights[i])
+                weights[i] = weight_from_margin(margins[i])
+                for n, b_n in self._voters[i]:
+                    sums[n] += change * b_n
+                    touched.add(n)
+            for n in touched:
+                worths[n] = self._worth(n, codes[n] * sums[n])
             picks.append(j)
             deltas.append(delta)
             risk.append(self._risk(margins))
             held_risk.append(self._held_risk(margins))
-        return Course(
-            np.array(picks, dtype=np.int32),
-            np.array([float(delta) for delta in deltas]),
-            np.array(risk),
-            np.array(held_risk),
-            tuple(deltas),
-        )
+        floats = np.array([float(delta) for delta in deltas])
+        return Course(np.array(picks, dtype=np.int32), floats, np.array(risk), np.array(held_risk), tuple(deltas))
 
     def _start_margins(self, column: int, codes: list[int]) -> list[Fraction]:
+        """Margins of the start weights, which are 1/(2n): rebuilt exactly from the whole number 2n."""
         own, rest = start_weights(self._problems.labels)
         vote = self._problems.start_scores(column)
-        # 1/(2n) is not exact in binary: rebuild it from the whole number 2n.
-        return [
-            margin_from_weight(Fraction(1, round(1 / (own[i] if code > 0 else rest[i]))))
-            + code * Fraction(float(vote[i]))
-            for i, code in enumerate(codes)
-        ]
+        margins = []
+        for i, code in enumerate(codes):
+            weight = Fraction(1, round(1 / (own[i] if code > 0 else rest[i])))
+            margins.append(margin_from_weight(weight) + code * Fraction(float(vote[i])))
+        return margins
 
-    def _choose(self, codes: list[int], weights: list[Fraction]) -> tuple[int, Fraction]:
-        """The best candidate and its η / Σ v b²; the first of equals, -1 when no step is positive."""
-        best, best_worth, best_step = -1, Fraction(0), Fraction(0)
-        for j, members in enumerate(self._members):
-            learning = [(i, b) for i, b in members if self._v[i] > 0]
-            if len(learning) < max(1, self._rule.min_reverse_neighbors):
-                continue
-            squares = sum((self._v[i] * b * b for i, b in learning), Fraction(0))
-            eta = sum((self._v[i] * weights[i] * b * codes[i] * codes[j] for i, b in learning), Fraction(0))
-            worth = eta / squares if self._rule.oracle == "delta" else eta * eta / squares
-            if eta > 0 and worth > best_worth:
-                best, best_worth, best_step = j, worth, eta / squares
-        return best, best_step
+    def _worth(self, j: int, eta: Fraction) -> Fraction:
+        """What the oracle compares for voter j; 0 for one that may not be picked."""
+        if eta <= 0 or not self._eligible[j]:
+            return Fraction(0)
+        return eta / self._squares[j] if self._rule.oracle == "delta" else eta * eta / self._squares[j]
 
     def _risk(self, margins: list[Fraction]) -> float:
         return _hinge_risk(margins, self._problems.weights.product)
 
     def _held_risk(self, margins: list[Fraction]) -> float:
         return _hinge_risk(margins, self._problems.weights.judge)
+
+
+def exact_coefficients(courses: list[Course]) -> list[dict[int, Fraction]]:
+    """For each class problem, the exact coefficient of every voter it picked."""
+    tables: list[dict[int, Fraction]] = []
+    for course in courses:
+        table: dict[int, Fraction] = {}
+        for pick, delta in zip(course.picks.tolist(), course.exact_deltas or (), strict=True):
+            table[pick] = table.get(pick, Fraction(0)) + delta
+        tables.append(table)
+    return tables
+
+
+def _rows_of(votes: Votes) -> list[list[tuple[int, Fraction]]]:
+    """The rows of a vote matrix as lists of (column, exact vote)."""
+    pairs = [(int(j), Fraction(float(b))) for j, b in zip(votes.voters, votes.weights, strict=True)]
+    return [pairs[begin:end] for begin, end in pairwise(votes.indptr.tolist())]
+
+
+def _first_of_best(worths: list[Fraction]) -> int:
+    """The lowest index of the largest worth, -1 when all are 0; floats only narrow the field."""
+    floats = np.array([float(worth) for worth in worths])
+    if not floats.max() > 0:
+        return -1
+    field = np.flatnonzero(floats >= floats.max() * (1 - 1e-12))
+    return int(max(field, key=lambda j: (worths[j], -j)))
 
 
 def _hinge_risk(margins: list[Fraction], weights: NDArray[np.float64]) -> float:

@@ -39,9 +39,7 @@ def count_plain_vote(votes: Votes, labels: Labels, voter_weight: NDArray[np.floa
     return PlainVote(by_class, matrix @ voter_weight)
 
 
-def fit_start_coefficient(
-    vote: PlainVote, labels: Labels, row_weight: NDArray[np.float64], loss: Loss
-) -> float:
+def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[np.float64], loss: Loss) -> float:
     """The start coefficient with the least risk, both sides of every class weighing the same.
 
     Most pairs (i, c) have no voter of c and are on the rest's side: their margin s V_i is the same for all

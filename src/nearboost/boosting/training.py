@@ -117,9 +117,7 @@ def learn(votes: Votes, data: TrainingSet, weights: ExampleWeights, recipe: Reci
 def shorten(learned: Learned, n_rounds: int) -> Learned:
     """What had been learned after ``n_rounds`` rounds: a point on the same path, nothing is refitted."""
     courses = [
-        Course(
-            c.picks[:n_rounds], c.deltas[:n_rounds], c.risk[: n_rounds + 1], c.held_out_risk[: n_rounds + 1]
-        )
+        Course(c.picks[:n_rounds], c.deltas[:n_rounds], c.risk[: n_rounds + 1], c.held_out_risk[: n_rounds + 1])
         for c in learned.courses
     ]
     coefficients = gather_coefficients(courses, learned.coefficients.shape[0])

@@ -122,9 +122,7 @@ def newton_rounds(graph, examples, step, state, draws, record):
         j = choose(state.tree, step.oracle, draws[t] if step.oracle == RANDOM else 0.0)
         if j < 0:
             return t
-        delta = (
-            step.newton_constant * state.codes[j] * state.sums[j] / examples.squares[j]
-        )  # [I.1], L η / Σ v b²
+        delta = step.newton_constant * state.codes[j] * state.sums[j] / examples.squares[j]  # [I.1], L η / Σ v b²
         record.picks[t] = j
         record.deltas[t] = delta
         risk_change, held_change, n_touched = reweigh(j, delta, t + 1, graph, examples, step, state)

@@ -168,9 +168,7 @@ def _binary_logit(probability: Array) -> Array:
 def _entropy(probability: Array) -> Array:
     smallest = np.finfo(np.float64).tiny  # 0 · ln 0 = 0
     rest = 1.0 - probability
-    return -probability * np.log(np.maximum(probability, smallest)) - rest * np.log(
-        np.maximum(rest, smallest)
-    )
+    return -probability * np.log(np.maximum(probability, smallest)) - rest * np.log(np.maximum(rest, smallest))
 
 
 def _binary_entropy(probability: Array) -> Array:

@@ -60,9 +60,7 @@ class Rows:
         self.largest = np.maximum(-lowest, highest).max()
         self.unit = 1.0 if metric == "cosine" else float(powers_of_two(self.largest))
         # Any centre is right; one near the middle makes the norms small and the bounds tight.
-        self.centre = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK))).mean(
-            axis=0, dtype=np.float64
-        )
+        self.centre = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK))).mean(axis=0, dtype=np.float64)
         self.scale = 1.0
         if metric != "cosine":  # normalised rows need no scale
             reach = np.maximum(highest / self.unit - self.centre, self.centre - lowest / self.unit)

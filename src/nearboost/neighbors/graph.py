@@ -50,9 +50,7 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike], n_rows: int, k: int) -> Neig
             f"not {indices.shape} and {distances.shape}."
         )
     if len(indices) != n_rows:
-        raise ValueError(
-            f"The graph has {len(indices)} rows for {n_rows} training samples; give one row each."
-        )
+        raise ValueError(f"The graph has {len(indices)} rows for {n_rows} training samples; give one row each.")
     if indices.shape[1] < k:
         raise ValueError(f"n_neighbors={k} needs a graph of at least {k} columns; it has {indices.shape[1]}.")
     if indices.dtype.kind not in "iu":
@@ -61,9 +59,7 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike], n_rows: int, k: int) -> Neig
         raise ValueError(f"The graph's distances must be real numbers, not {distances.dtype}.")
     distances = distances.astype(np.float64, copy=False)
     refuse_rows((indices < 0) | (indices >= n_rows), f"lists an index outside 0 to {n_rows - 1}")
-    refuse_rows(
-        indices == np.arange(n_rows)[:, np.newaxis], "lists itself; leave each row out of its own list"
-    )
+    refuse_rows(indices == np.arange(n_rows)[:, np.newaxis], "lists itself; leave each row out of its own list")
     ordered = np.sort(indices, axis=1)
     refuse_rows(ordered[:, 1:] == ordered[:, :-1], "lists a neighbour twice")
     refuse_rows(~(distances >= 0), "has a distance that is negative or not a number")
