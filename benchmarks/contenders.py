@@ -137,13 +137,13 @@ def svm_predictions(split: Split, seed: int) -> tuple[NDArray[np.int64], int]:
 
 def baselines(split: Split, seed: int) -> Iterator[dict[str, Any]]:
     """One row of the table after another: who, how many prototypes, accuracies by k, seconds."""
-    yield _vote("k-NN", all_rows, split, 1.0, seed)
-    yield _vote("k-NN, Gaussian", all_rows, split, 1.0, seed, weights="gaussian")
+    yield reduce_and_vote("k-NN", all_rows, split, 1.0, seed)
+    yield reduce_and_vote("k-NN, Gaussian", all_rows, split, 1.0, seed, weights="gaussian")
     for share in SHARES:
-        yield _vote(f"random {share:.0%}", random_share, split, share, seed)
-        yield _vote(f"ClusterCentroids {share:.0%}", cluster_centroids, split, share, seed)
-    yield _vote("condensed NN (Hart)", condensed_hart, split, 1.0, seed)
-    yield _vote("condensed NN (imbalanced-learn)", condensed_imblearn, split, 1.0, seed)
+        yield reduce_and_vote(f"random {share:.0%}", random_share, split, share, seed)
+        yield reduce_and_vote(f"ClusterCentroids {share:.0%}", cluster_centroids, split, share, seed)
+    yield reduce_and_vote("condensed NN (Hart)", condensed_hart, split, 1.0, seed)
+    yield reduce_and_vote("condensed NN (imbalanced-learn)", condensed_imblearn, split, 1.0, seed)
     if len(split.y_train) <= SVM_ROWS:
         start = perf_counter()
         predictions, n_support = svm_predictions(split, seed)
@@ -156,9 +156,10 @@ def baselines(split: Split, seed: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _vote(
+def reduce_and_vote(
     contender: str, reduction: Reduction, split: Split, share: float, seed: int, weights: str = "uniform"
 ) -> dict[str, Any]:
+    """One row of the table: k-NN on what a reduction keeps, for every k."""
     start = perf_counter()
     prototypes = reduction(split, share, seed)
     reduced = perf_counter()
@@ -175,9 +176,7 @@ def _vote(
 def _class_sizes(y: NDArray[np.int64], share: float) -> dict[int, int]:
     """How many rows of each class make the share, at least one."""
     labels, counts = np.unique(y, return_counts=True)
-    return {
-        int(label): max(1, round(share * int(count))) for label, count in zip(labels, counts, strict=True)
-    }
+    return {int(label): max(1, round(share * int(count))) for label, count in zip(labels, counts, strict=True)}
 
 
 def _line(name: str, seed: int, row: dict[str, Any]) -> str:

@@ -45,6 +45,11 @@ def write_results(name: str, payload: Any) -> Path:
     return path
 
 
+def read_results(name: str) -> Any:
+    """What `write_results` wrote last under this name, without the record around it."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+
+
 def _command() -> str:
     """How this process was called, without the folders of the machine."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)

@@ -10,9 +10,7 @@ import pytest
 from nearboost.kernels.losses import loss_curvature, loss_slope, loss_value
 from nearboost.losses import LOSSES
 
-MARGINS = np.concatenate(
-    [np.linspace(-6, 6, 401), [-1e300, -1e6, -750, -40, -0.5, 0.0, 0.5, 40, 750, 1e8, 1e300]]
-)
+MARGINS = np.concatenate([np.linspace(-6, 6, 401), [-1e300, -1e6, -750, -40, -0.5, 0.0, 0.5, 40, 750, 1e8, 1e300]])
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=lambda loss: loss.name)

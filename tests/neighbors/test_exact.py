@@ -185,9 +185,7 @@ def test_mixed_precision_read_only_and_strided_input():
 
 def test_integers_are_taken_as_numbers():
     X = make("grid", 100)
-    assert_same(
-        NeighborSearch(X.astype(np.uint8)).search(X[:9].astype(np.int64), 4), nearest(X, X[:9], 4, "l2")
-    )
+    assert_same(NeighborSearch(X.astype(np.uint8)).search(X[:9].astype(np.int64), 4), nearest(X, X[:9], 4, "l2"))
 
 
 @pytest.mark.parametrize("metric", METRICS)

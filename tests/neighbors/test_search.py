@@ -70,9 +70,9 @@ def test_refuses_too_few_rows_outside_a_group():
 
 
 def test_refuses_unknown_names():
-    with pytest.raises(ValueError, match="metric='l3' is unknown; use one of 'l2', 'cosine', 'l1'"):
+    with pytest.raises(ValueError, match="metric='l3' is not known; use one of 'l2', 'cosine', 'l1'"):
         NeighborSearch(X, "l3")
-    with pytest.raises(ValueError, match="method='kd_tree' is unknown; use one of 'exact', 'hnsw'"):
+    with pytest.raises(ValueError, match="method='kd_tree' is not known; use one of 'exact', 'hnsw'"):
         NeighborSearch(X, method="kd_tree")
 
 

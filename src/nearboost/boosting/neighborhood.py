@@ -7,7 +7,7 @@ from nearboost.boosting.labels import Labels
 from nearboost.neighbors import Neighbors
 from nearboost.votes import votes_from_neighbors
 
-CANDIDATES = (1, 3, 5, 7, 11, 15, 21)
+CANDIDATES = (1, 3, 5, 7, 11, 15)
 
 
 def largest_neighborhood(groups: NDArray[np.int32]) -> int:
@@ -18,9 +18,9 @@ def largest_neighborhood(groups: NDArray[np.int32]) -> int:
 def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:
     """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
 
-    "As often" means within two standard errors, and the largest because learned weights make use of farther
-    neighbours. One graph at the largest number serves all candidates. Multilabel rows count as right when the
-    label with the most votes is theirs.
+    "As often" means within one standard error, two for rank votes; the largest because learned weights make use of
+    farther neighbours. One graph at the largest number serves all candidates. Multilabel rows count as right when
+    the label with the most votes is theirs.
     """
     candidates = [k for k in CANDIDATES if k <= neighbors.indices.shape[1]]
     share = (
@@ -28,7 +28,8 @@ def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) 
     )
     best = share.max()
     error = np.sqrt(best * (1 - best) / labels.n_rows)
-    return candidates[int(np.flatnonzero(share >= best - 2 * error)[-1])]
+    tolerance = error * (2 if vote_weights == "rank" else 1)  # far neighbours of little weight do little harm
+    return candidates[int(np.flatnonzero(share >= best - tolerance)[-1])]
 
 
 def _plain_vote_hits(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:

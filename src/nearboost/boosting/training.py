@@ -79,7 +79,7 @@ class Recipe:
 
     def build_search(self, X: NDArray[np.floating]) -> NeighborSearch:
         """A search over some rows."""
-        return NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs)
+        return NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs, verbose=self.verbose)
 
 
 @dataclass(frozen=True)
@@ -241,18 +241,24 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
 
 
 def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> int:
-    """The number of rounds, among 0, 1, 2, 4, …, with the fewest errors on the judges' rows; ties to the fewest.
+    """The number of rounds, among 0, 1, 2, 4, …, with the fewest errors on the judges' rows.
 
-    All are points on the judges' paths, so nothing is learned again. No rounds at all is the plain vote:
-    where learning does not help, it is left alone.
+    All are points on the judges' paths, so nothing is learned again; equals go to the fewest rounds. The plain
+    vote of all rows (no rounds at all) is only left for a gain larger than its standard error, √n for n rows on
+    which the two disagree about being right: where learning does not help, it is left alone. The plain vote of
+    a few prototypes, which has lost rows it relied on, enjoys no such favour.
     """
     if data.labels.multilabel or any(judge.electorate.seen is None for judge in judges):
         return recipe.n_rounds
     rows = np.concatenate([judge.fold for judge in judges])
     truth, weight = data.labels.classes()[rows], data.weights.product[rows]
+    weight = weight / weight.mean()
     choices = [0, *(2**power for power in range(31) if 2**power < recipe.n_rounds), recipe.n_rounds]
-    errors = []
+    wrong = []
     for n_rounds in choices:
         scores = np.concatenate([judge.scores(data, recipe, n_rounds) for judge in judges])
-        errors.append(float(weight @ (leading_class(scores) != truth)))
-    return choices[int(np.argmin(errors))]
+        wrong.append(weight * (leading_class(scores) != truth))
+    best = int(np.argmin([errors.sum() for errors in wrong]))
+    gain = wrong[0] - wrong[best]
+    doubtful = recipe.n_prototypes is None and gain.sum() <= np.sqrt((gain**2).sum())
+    return 0 if doubtful else choices[best]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads, map_in_threads
 
 METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
@@ -50,9 +51,10 @@ class Queries:
 class Rows:
     """The searched rows: how they are measured, and the shadow that bounds their distances."""
 
-    def __init__(self, X: NDArray[Any], metric: str, n_jobs: int | None = None) -> None:
+    def __init__(self, X: NDArray[Any], metric: str, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.X = X
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.metric = metric
         self.code = METRICS[metric]
         self.norms = norms_of(X) if metric == "cosine" else np.empty(0)
@@ -69,6 +71,10 @@ class Rows:
         roundings = (X.shape[1] + 16) * ROUNDING
         # Of a float32 sum over the features in any order, and of all that is rounded around it.
         self.error = roundings / (1 - roundings) if roundings < 0.25 else np.inf
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the shadow, which is made anew where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "blocks"}
 
     def measured(self, rows: slice) -> NDArray[Any]:
         if self.metric != "cosine" and self.unit == 1.0:
@@ -204,8 +210,12 @@ def search_exactly(
     large = len(Q) * rows.X.size >= WORTH_THREADS
     threads = count_threads(rows.n_jobs) if large else 1
     size = max(1, min(QUERIES_PER_PIECE, -(-len(Q) // threads)))
-    with one_matrix_thread() if large else contextlib.nullcontext():
-        map_in_threads(search_piece, range(0, len(Q), size), threads)
+    pieces = range(0, len(Q), size)
+    with (
+        one_matrix_thread() if large else contextlib.nullcontext(),
+        progress_bar("Searching neighbours", len(pieces), rows.verbose) as advance,
+    ):
+        map_in_threads(search_piece, pieces, threads, advance)
     return indices, distances
 
 

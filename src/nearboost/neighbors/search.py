@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.validation import check_choice
 from nearboost.neighbors.approximate import HNSW
 from nearboost.neighbors.exact import METRICS, NO_ROW, Rows, search_exactly
 from nearboost.neighbors.record import Neighbors
@@ -25,16 +26,22 @@ class NeighborSearch:
         neighbours; the distances of those it finds are exact.
     n_jobs : int or None
         Threads; ``None`` means all cores. The answer does not depend on it.
+    verbose : int
+        Above 0, a progress bar on standard error.
     """
 
     def __init__(
-        self, X: ArrayLike, metric: str = "l2", *, method: str = "exact", n_jobs: int | None = None
+        self,
+        X: ArrayLike,
+        metric: str = "l2",
+        *,
+        method: str = "exact",
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        if metric not in METRICS:
-            raise ValueError(f"metric={metric!r} is unknown; use one of {', '.join(map(repr, METRICS))}.")
-        if method not in METHODS:
-            raise ValueError(f"method={method!r} is unknown; use one of {', '.join(map(repr, METHODS))}.")
-        self.rows = Rows(as_rows(X), metric, n_jobs)
+        check_choice("metric", metric, METRICS)
+        check_choice("method", method, METHODS)
+        self.rows = Rows(as_rows(X), metric, n_jobs, verbose)
         self.hnsw = HNSW(self.rows) if method == "hnsw" else None
 
     def search(
