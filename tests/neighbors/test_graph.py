@@ -53,12 +53,12 @@ INDICES = np.array([[1, 2], [2, 0], [1, 0]])
 DISTANCES = np.array([[1.0, 3.0], [2.0, 2.0], [0.0, 3.0]])
 
 
-def test_check_graph_gives_the_nearest_k():
+def test_check_graph_gives_the_whole_graph():
     checked = check_graph((INDICES, DISTANCES.astype(np.float32)), 3, 1)
     assert isinstance(checked, Neighbors)
     assert checked.indices.dtype == np.int32
     assert checked.distances.dtype == np.float64
-    assert checked.indices.tolist() == [[1], [2], [1]]
+    assert checked.indices.tolist() == INDICES.tolist()
 
 
 def changed(array, row, column, value):

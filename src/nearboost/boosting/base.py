@@ -100,8 +100,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
 
     def _check_graph(self, graph: tuple[ArrayLike, ArrayLike], groups: NDArray[np.int32]) -> Neighbors:
-        widest = np.shape(graph[0])[1] if len(graph) == 2 and np.ndim(graph[0]) == 2 else 1
-        given = check_graph(graph, len(groups), widest if self.n_neighbors == "auto" else int(self.n_neighbors))
+        given = check_graph(graph, len(groups), 1 if self.n_neighbors == "auto" else int(self.n_neighbors))
         if np.any(groups[given.indices] == groups[:, np.newaxis]):
             raise ValueError("The graph joins samples of one group; leave these out of each other's lists.")
         return given
@@ -120,12 +119,14 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
             )
         else:
             wanted = int(self.n_neighbors)
+        if self.n_prototypes is not None:
+            wanted = max(wanted, min(most, max(CANDIDATES)))  # for the ranking
         if given is None:
             search = self._recipe(len(data.X), data.labels, wanted).build_search(data.X)
             given = search.graph(wanted, groups=data.groups)
         if self.n_neighbors == "auto":
             return given, choose_n_neighbors(given, data.labels, self.vote_weights)
-        return given, wanted
+        return given, int(self.n_neighbors)
 
     def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:
         """Train on a known graph; ``kept`` maps its rows to those of the user's X."""
@@ -138,6 +139,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
         self.n_neighbors_ = n_neighbors
         self.neighbors_ = graph.first(n_neighbors)
+        self._graph = graph
         self._keep(outcome)
         self._judge(outcome)
         self._prepare_queries(outcome)
@@ -199,7 +201,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         pruned.classes_, pruned.n_features_in_ = self.classes_, self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             pruned.feature_names_in_ = self.feature_names_in_
-        return pruned._train(self._data, self._kept, self.neighbors_, self.n_neighbors_)
+        return pruned._train(self._data, self._kept, self._graph, self.n_neighbors_)
 
     # ---- voting ----
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from nearboost.boosting.labels import Labels
 from nearboost.neighbors import Neighbors
 from nearboost.votes import votes_from_neighbors
 
-CANDIDATES = (1, 3, 5, 7, 11, 15)
+CANDIDATES = (1, 3, 5, 7, 11, 15, 21)
 
 
 def largest_neighborhood(groups: NDArray[np.int32]) -> int:
@@ -33,13 +34,20 @@ def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) 
 
 
 def _plain_vote_hits(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:
+    """How many rows the plain vote gets right; a tie is a miss unless the first of the tied classes is right."""
     votes = votes_from_neighbors(neighbors, labels.n_rows, vote_weights)
-    counts = votes.matrix() @ labels.members.astype(np.float64)
+    counts = csr_array(votes.matrix() @ labels.members.astype(np.float64))
     if labels.n_columns == 1 and not labels.multilabel:
         elected = counts.toarray().ravel() > votes.totals() / 2
         return int((elected == (labels.codes(0) > 0)).sum())
-    leader = np.asarray(counts.argmax(axis=1)).ravel()
-    return int(labels.members[np.arange(labels.n_rows), leader].sum())
+    counts.sort_indices()
+    rows = np.repeat(np.arange(labels.n_rows), np.diff(counts.indptr))
+    most = np.zeros(labels.n_rows)
+    np.maximum.at(most, rows, counts.data)
+    leading = np.flatnonzero(counts.data == most[rows])
+    _, first = np.unique(rows[leading], return_index=True)
+    leader = leading[first]
+    return int(labels.members[rows[leader], counts.indices[leader]].sum())
 
 
 def drop_rows(neighbors: Neighbors, kept: NDArray[np.int64], n_rows: int) -> Neighbors:

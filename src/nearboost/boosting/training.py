@@ -169,7 +169,9 @@ def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: 
     votes = recipe.votes(graph, n_rows)
     if recipe.n_prototypes is None:
         return Electorate(None, votes, graph if recipe.vote_from == "all" else None)
-    ranking = rank_examples(votes, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
+    # Ranked on all of the graph, because prototypes stand for rows beyond each other's nearest neighbours.
+    widest = votes_from_neighbors(graph, n_rows, "rank")
+    ranking = rank_examples(widest, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
     prototypes = np.sort(ranking[: recipe.n_prototypes])
     if recipe.vote_from == "all":
         return Electorate(prototypes, votes.only(prototypes), graph)

@@ -19,14 +19,14 @@ class UNNClassifier(LeveragedNeighborsClassifier):
     Parameters
     ----------
     n_neighbors : int or "auto"
-        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
+        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15, 21 whose plain vote, each row
         left out, is right as often as the best one's, within a standard error (two for rank votes).
     loss : {"exp", "log", "mat"}
     n_rounds : int or None
         Rounds of boosting per class. None lets the judge folds choose among 0, 1, 2, 4, … up to 2m/C (m samples,
-        C classes) by their errors; with all rows voting 0, the plain vote, unless the gain exceeds its standard error. Without
-        judges (``calibration=None``), for multilabel ``y``, and for ``vote_from="prototypes"`` without
-        ``n_prototypes``, None means 2m/C.
+        C classes) by their errors; where all rows vote, 0 (the plain vote) unless the gain is more than its
+        standard error. Without judges (``calibration=None``), for multilabel ``y``, and for
+        ``vote_from="prototypes"`` without ``n_prototypes``, None means 2m/C.
     n_prototypes : int, float or None
         Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
         on the graph over them. Ranked by the order in which they cover the training rows (see Notes). None keeps

@@ -38,7 +38,7 @@ def transpose(
 
 
 def check_graph(graph: tuple[ArrayLike, ArrayLike], n_rows: int, k: int) -> Neighbors:
-    """The k nearest of a precomputed graph ``(indices, distances)`` over the training rows."""
+    """A precomputed graph ``(indices, distances)`` over the training rows, of at least k neighbours."""
     try:
         given_indices, given_distances = graph
     except (TypeError, ValueError):
@@ -64,7 +64,7 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike], n_rows: int, k: int) -> Neig
     refuse_rows(ordered[:, 1:] == ordered[:, :-1], "lists a neighbour twice")
     refuse_rows(~(distances >= 0), "has a distance that is negative or not a number")
     refuse_rows(distances[:, 1:] < distances[:, :-1], "is not sorted; list the nearest first")
-    return Neighbors(indices.astype(np.int32, copy=False), distances).first(k)
+    return Neighbors(indices.astype(np.int32, copy=False), distances)
 
 
 def refuse_rows(wrong: NDArray[np.bool_], what: str) -> None:

@@ -1,0 +1,71 @@
+"""What the defaults promise on real data: means over three splits, one for the fixed split of gtsrb."""
+
+import numpy as np
+import pytest
+from benchmarks.contenders import knn_predictions, random_share
+from benchmarks.data import available, load
+
+from nearboost import N3Classifier, UNNClassifier
+
+SETS = [
+    "digits",
+    pytest.param("yaleb", marks=pytest.mark.data),
+    pytest.param("scene8", marks=pytest.mark.data),
+    pytest.param("gtsrb", marks=[pytest.mark.data, pytest.mark.slow]),
+]
+
+
+@pytest.fixture(scope="module")
+def splits():
+    def get(name):
+        if not available(name):
+            pytest.skip(f"the real data for {name!r} is not here; set NEARBOOST_DATA to its folder")
+        return [load(name, seed) for seed in range(1 if name == "gtsrb" else 3)]
+
+    return get
+
+
+def fit_all(classifier, splits, **parameters):
+    return [
+        classifier(**parameters).fit(split.X_train, split.y_train, groups=split.groups_train) for split in splits
+    ]
+
+
+def accuracy(models, splits):
+    return np.mean([model.score(split.X_test, split.y_test) for model, split in zip(models, splits, strict=True)])
+
+
+def knn_accuracy(prototypes, split, k):
+    return np.mean(knn_predictions(prototypes, split.X_test, (k,), "uniform")[k] == split.y_test)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("n_prototypes", [None, 0.5, 0.1])
+@pytest.mark.parametrize("classifier", [N3Classifier, UNNClassifier])
+def test_held_out_accuracy_tells_the_test_accuracy(classifier, n_prototypes, name, splits):
+    """Within 3 points, which is what a user needs to trust it."""
+    parts = splits(name)
+    models = fit_all(classifier, parts, n_prototypes=n_prototypes)
+    assert abs(np.mean([model.held_out_accuracy_ for model in models]) - accuracy(models, parts)) < 0.03
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_tenth_of_the_rows_beats_a_random_tenth(name, splits):
+    """By 5 points, except on gtsrb, where a random tenth of the frames is within 4 points of all of them."""
+    parts = splits(name)
+    ours = accuracy(fit_all(N3Classifier, parts, n_prototypes=0.1), parts)
+    by_k = [np.mean([knn_accuracy(random_share(s, 0.1, 0), s, k) for s in parts]) for k in (1, 3, 5, 11)]
+    assert ours > max(by_k) + (0.01 if name == "gtsrb" else 0.05)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_all_rows_are_not_worse_than_plain_neighbours(name, splits):
+    """N3 by default against the best plain k-NN of k in 1, 3, 5, 11, less half a point for the best having been
+    chosen on the test rows."""
+    parts = splits(name)
+    ours = accuracy(fit_all(N3Classifier, parts), parts)
+    plain = []
+    for split in parts:
+        everything = random_share(split, 1.0, 0)
+        plain.append([knn_accuracy(everything, split, k) for k in (1, 3, 5, 11)])
+    assert ours > np.mean(plain, axis=0).max() - 0.005
