@@ -26,6 +26,7 @@ from nearboost.boosting.judges import choose_judges
 from nearboost.boosting.labels import Labels, labels_from_classes, labels_from_indicator
 from nearboost.boosting.leverage import leverage_voters
 from nearboost.boosting.neighborhood import CANDIDATES, choose_n_neighbors, drop_rows, largest_neighborhood
+from nearboost.boosting.ranking import ranking_width
 from nearboost.boosting.training import Outcome, Recipe, TrainingSet, train
 from nearboost.losses import get_loss
 from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph
@@ -119,11 +120,11 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
             )
         else:
             wanted = int(self.n_neighbors)
-        if self.n_prototypes is not None:
-            wanted = max(wanted, min(most, max(CANDIDATES)))  # for the ranking
+        recipe = self._recipe(len(data.X), data.labels, wanted)
+        if recipe.n_prototypes is not None:
+            wanted = max(wanted, min(most, ranking_width(len(data.X), recipe.n_prototypes)))
         if given is None:
-            search = self._recipe(len(data.X), data.labels, wanted).build_search(data.X)
-            given = search.graph(wanted, groups=data.groups)
+            given = recipe.build_search(data.X).graph(wanted, groups=data.groups)
         if self.n_neighbors == "auto":
             return given, choose_n_neighbors(given, data.labels, self.vote_weights)
         return given, int(self.n_neighbors)
@@ -180,15 +181,14 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         """Everything a query needs: what is searched, who may vote, and what voters say."""
         data, recipe = self._data, self._kept_recipe
         from_prototypes = recipe.vote_from == "prototypes"
-        searched = outcome.prototypes if from_prototypes else np.arange(len(data.X))
+        searched = outcome.prototypes if from_prototypes else slice(None)
         self._searched_rows = self._kept[searched]
-        # Without a start coefficient the others' votes are zero anyway.
         silent_rest = not from_prototypes and recipe.n_prototypes is not None
         self._may_vote = outcome.prototypes if silent_rest else None
-        coefficients = outcome.learned.coefficients[searched]
         start = self.start_coefficient_ * data.voter_weight[searched]
+        coefficients = outcome.learned.coefficients[searched]
         self._leverage = leverage_voters(coefficients, data.labels.take(searched), start)
-        self._search = recipe.build_search(data.X[searched]) if len(searched) else None
+        self._search = recipe.build_search(data.X[searched]) if len(self._searched_rows) else None
 
     def prune(self, n_prototypes: int | float) -> Self:
         """A new estimator that keeps the best ``n_prototypes`` (a number or a share), with refitted weights.
@@ -235,10 +235,9 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         predicted = self.classes_[np.concatenate(elected)]
         if reject_below is None:
             return predicted
-        return np.array(
-            [label if kept else reject_label for label, kept in zip(predicted, np.concatenate(sure), strict=True)],
-            dtype=np.result_type(predicted, type(reject_label)) if _fits(reject_label, predicted) else object,
-        )
+        kept = np.concatenate(sure)
+        answers = [label if keep else reject_label for label, keep in zip(predicted, kept, strict=True)]
+        return np.array(answers, dtype=None if _fits(reject_label, predicted) else object)
 
     def predict_top(self, X: ArrayLike, n: int) -> NDArray[Any]:
         """The n classes with the largest scores, best first; equal scores in the order of ``classes_``."""

@@ -60,7 +60,7 @@ class Labels:
             return (self.codes(0) > 0).astype(np.int64)
         return self.members.indices.astype(np.int64)
 
-    def take(self, rows: NDArray[np.integer]) -> "Labels":
+    def take(self, rows: NDArray[np.integer] | slice) -> "Labels":
         """The labels of some rows."""
         return Labels(self.members[rows], self.n_classes, self.multilabel)
 

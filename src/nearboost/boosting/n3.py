@@ -20,7 +20,7 @@ class N3Classifier(LeveragedNeighborsClassifier):
     Parameters
     ----------
     n_neighbors : int or "auto"
-        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15, 21 whose plain vote, each row
+        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
         left out, is right as often as the best one's, within a standard error (two for rank votes).
     loss : {"log", "binlog", "mat", "hinge", "squared"}
     n_rounds : int or None

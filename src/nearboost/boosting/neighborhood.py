@@ -8,7 +8,7 @@ from nearboost.boosting.labels import Labels
 from nearboost.neighbors import Neighbors
 from nearboost.votes import votes_from_neighbors
 
-CANDIDATES = (1, 3, 5, 7, 11, 15, 21)
+CANDIDATES = (1, 3, 5, 7, 11, 15)
 
 
 def largest_neighborhood(groups: NDArray[np.int32]) -> int:

@@ -10,6 +10,11 @@ from nearboost.losses import get_loss
 from nearboost.votes import Votes
 
 
+def ranking_width(n_rows: int, n_wanted: int) -> int:
+    """Neighbours to rank by: three times the rows that a prototype stands for, within 21 and 31."""
+    return int(np.clip(3 * n_rows // n_wanted, 21, 31))
+
+
 def rank_examples(
     votes: Votes, labels: Labels, weights: ExampleWeights, n_wanted: int, *, n_jobs: int | None = None
 ) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from nearboost.boosting.engine import (
 )
 from nearboost.boosting.labels import Labels
 from nearboost.boosting.leverage import leverage_voters
-from nearboost.boosting.ranking import rank_examples
+from nearboost.boosting.ranking import rank_examples, ranking_width
 from nearboost.boosting.start import count_plain_vote, fit_start_coefficient
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
@@ -169,9 +169,9 @@ def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: 
     votes = recipe.votes(graph, n_rows)
     if recipe.n_prototypes is None:
         return Electorate(None, votes, graph if recipe.vote_from == "all" else None)
-    # Ranked on all of the graph, because prototypes stand for rows beyond each other's nearest neighbours.
-    widest = votes_from_neighbors(graph, n_rows, "rank")
-    ranking = rank_examples(widest, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
+    width = min(ranking_width(n_rows, recipe.n_prototypes), graph.n_neighbors)
+    by_rank = votes_from_neighbors(graph.first(width), n_rows, "rank")
+    ranking = rank_examples(by_rank, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
     prototypes = np.sort(ranking[: recipe.n_prototypes])
     if recipe.vote_from == "all":
         return Electorate(prototypes, votes.only(prototypes), graph)

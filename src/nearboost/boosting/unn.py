@@ -19,7 +19,7 @@ class UNNClassifier(LeveragedNeighborsClassifier):
     Parameters
     ----------
     n_neighbors : int or "auto"
-        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15, 21 whose plain vote, each row
+        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
         left out, is right as often as the best one's, within a standard error (two for rank votes).
     loss : {"exp", "log", "mat"}
     n_rounds : int or None
