@@ -9,6 +9,7 @@ rows*, which favours it. Prints Markdown tables and the aims, and writes
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -40,11 +41,15 @@ CONDENSED = {
 Row = dict[str, Any]
 
 
-def measure(split: Split, seed: int) -> Iterator[Row]:
-    """Every contender on one split, row by row; ``share`` is None where the contender chooses it."""
+def measure_ours(split: Split, seed: int) -> Iterator[Row]:
+    """N3 and UNN on one split, row by row."""
     for name in OURS:
         for share in SHARES:
             yield {"share": share, **boosted(name, split, share, seed)}
+
+
+def measure_others(split: Split, seed: int) -> Iterator[Row]:
+    """The other contenders; ``share`` is None where the contender chooses it."""
     yield {"share": 1.0, **reduce_and_vote("k-NN", all_rows, split, 1.0, seed)}
     for name, reduction in REDUCTIONS.items():
         for share in SHARES[1:]:
@@ -218,18 +223,23 @@ def _aims(found: list[Row]) -> str:
 def main() -> None:
     """Measure, write and print; or print what was written."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="how many splits, where they are drawn")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="splits, where they are drawn")
+    parser.add_argument("--ours", action="store_true", help="keep the other contenders' last results")
     parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
+    parser.add_argument("--output", default="prototypes", help="name of the results")
     options = parser.parse_args()
     if not options.show:
-        rows = []
+        kept = read_results(options.output)["rows"] if options.ours else []
+        rows = [row for row in kept if row["contender"] not in OURS]
         for data in SETS:
-            for seed in range(1 if data in FIXED_SPLIT else options.seeds):
-                for row in measure(load(data, seed), seed):
+            for seed in options.seeds[: 1 if data in FIXED_SPLIT else None]:
+                split = load(data, seed)
+                others = () if options.ours else measure_others(split, seed)
+                for row in chain(measure_ours(split, seed), others):
                     rows.append({"data": data, "seed": seed, **row})
                     print(data, seed, row["contender"], row["share"], row["accuracy"], flush=True)
-        write_results("prototypes", {"rows": rows, "aims": verdicts(Table(rows))})
-    print(report(read_results("prototypes")))
+        write_results(options.output, {"rows": rows, "aims": verdicts(Table(rows))})
+    print(report(read_results(options.output)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ on the number of threads because no piece reads what another one writes.
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from typing import TypeVar
 
 from nearboost.base.progress import Advance, silent
@@ -20,6 +21,8 @@ def count_threads(n_jobs: int | None) -> int:
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return available
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number or None.")
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use a positive number, or -1 for all cores.")
     return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)

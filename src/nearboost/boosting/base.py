@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -70,18 +71,23 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, dtype=[np.float32, np.float64], order="C", multi_output=True, ensure_min_samples=2
         )
+        if issparse(y):
+            y = y.toarray()
         labels = self._encode(y)
         sample = check_weights(sample_weight, len(X))
-        by_class = self._weigh_classes(y)
         group_of = _encode_groups(groups, len(X))
         given = None if graph is None else self._check_graph(graph, group_of)
         kept = np.flatnonzero(sample > 0)
+        by_class = self._weigh_classes(y[kept])
         if len(kept) < len(X):
             given = None if given is None else drop_rows(given, kept, len(X))
-            X, labels, sample, by_class = X[kept], labels.take(kept), sample[kept], by_class[kept]
+            X, labels, sample = X[kept], labels.take(kept), sample[kept]
             group_of = group_of[kept]
         _check_learnable(labels)
+        sample = sample / sample.max()
+        sample = sample / sample.mean()  # only ratios count: the oracle's tie window is absolute
         data = TrainingSet(X, labels, ExampleWeights(sample, by_class, np.zeros(len(X))), group_of)
+        self._graph_given = given is not None
         graph_, n_neighbors = self._find_neighbors(data, given)
         return self._train(data, kept, graph_, n_neighbors)
 
@@ -98,7 +104,10 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
     def _weigh_classes(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if self.class_weight is None:
             return np.ones(len(y))
-        return np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
+        weights = np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not np.any(weights > 0):
+            raise ValueError("class_weight must hold finite numbers of at least 0, and not only zeros.")
+        return weights
 
     def _check_graph(self, graph: tuple[ArrayLike, ArrayLike], groups: NDArray[np.int32]) -> Neighbors:
         given = check_graph(graph, len(groups), 1 if self.n_neighbors == "auto" else int(self.n_neighbors))
@@ -135,7 +144,10 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         judging = self.calibration is not None or self.early_stopping
         folds = choose_judges(data.labels, data.groups, recipe.generator()) if judging else []
         outcome = train(data, graph, recipe, folds)
-        if not len(outcome.prototypes) and not outcome.learned.start_coefficient:
+        for name in [name for name in vars(self) if name.startswith("held_out_") or name == "exact_coefficients_"]:
+            delattr(self, name)  # of an earlier fit
+        silent = recipe.vote_from == "prototypes" or not outcome.learned.start_coefficient
+        if not len(outcome.prototypes) and silent:
             warnings.warn("No example was worth leveraging, so every score is zero.", UserWarning, stacklevel=3)
         self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
         self.n_neighbors_ = n_neighbors
@@ -193,15 +205,21 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
     def prune(self, n_prototypes: int | float) -> Self:
         """A new estimator that keeps the best ``n_prototypes`` (a number or a share), with refitted weights.
 
-        The training graph is used again; only the graph over the prototypes is searched for.
+        The training graph is used again unless the ranking needs a wider one than was searched for.
         """
         check_is_fitted(self)
+        if n_prototypes is None:
+            raise ValueError("prune needs to know how many prototypes to keep: a number, or a share such as 0.1.")
         pruned = clone(self).set_params(n_prototypes=n_prototypes)
         pruned._check_parameters()
         pruned.classes_, pruned.n_features_in_ = self.classes_, self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             pruned.feature_names_in_ = self.feature_names_in_
-        return pruned._train(self._data, self._kept, self._graph, self.n_neighbors_)
+        n_wanted = pruned._recipe(len(self._data.X), self._labels, self.n_neighbors_).n_prototypes
+        wide_enough = self._graph_given or self._graph.n_neighbors >= ranking_width(len(self._data.X), n_wanted)
+        graph, _ = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
+        pruned._graph_given = self._graph_given
+        return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
 
     # ---- voting ----
 
@@ -334,6 +352,8 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         if vote_from == "auto":  # queries see the prototypes alone only where the weights were learned for that
             vote_from = "all" if keep is None else "prototypes"
         seed = 0 if self.random_state is None else self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31 - 1)
         return Recipe(
             rule=self._step_rule(),
             loss=get_loss(self.loss),
@@ -348,7 +368,7 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
             vote_from=vote_from,
             early_stopping=self.early_stopping,
             choose_rounds=self.n_rounds is None,
-            random_state=seed,
+            random_state=int(seed),
             draws_at_random=self.oracle == "random",
             n_jobs=self.n_jobs,
             verbose=self.verbose,

@@ -25,9 +25,16 @@ class Calibration:
         """Probabilities from scores that already include the intercept; rows sum to 1 unless multilabel."""
         scaled = scores / self.temperature
         if self.multilabel:
-            return expit(scaled)
+            probabilities = expit(scaled)
+            hidden = (scores > 0) & (probabilities <= 0.5)  # above 1/2 by less than a rounding
+            return np.where(hidden, np.nextafter(0.5, 1.0), probabilities)
         probabilities = softmax(two_sided(scaled), axis=1)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        # Where the leader's lead is less than a rounding, it still leads.
+        leader = leading_class(scores)
+        hidden = np.flatnonzero(probabilities.argmax(axis=1) != leader)
+        probabilities[hidden, leader[hidden]] = np.nextafter(probabilities[hidden].max(axis=1), 2.0)
+        return probabilities
 
 
 def two_sided(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -46,7 +53,9 @@ def fit_temperature(scores: NDArray[np.float64], truth: NDArray[np.integer], wei
     if scale == 0:
         return 1.0
     scores = scores / scale
-    right = scores[np.arange(len(truth)), truth]
+    # As Platt does: the truth is sure but for one row in all, or separable scores would be trusted without end.
+    doubt = 1 / (len(truth) + 2)
+    right = (1 - doubt) * scores[np.arange(len(truth)), truth] + doubt * scores.mean(axis=1)
 
     def slopes(beta: float) -> tuple[float, float]:
         p = softmax(beta * scores, axis=1)

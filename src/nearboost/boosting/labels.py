@@ -80,4 +80,10 @@ def labels_from_classes(encoded: NDArray[np.integer], n_classes: int) -> Labels:
 
 def labels_from_indicator(indicator: NDArray[Any]) -> Labels:
     """Labels of a multilabel problem from a 0/1 matrix, one column per label."""
-    return Labels(csr_array(np.asarray(indicator, dtype=np.int8)), indicator.shape[1], multilabel=True)
+    members = csr_array(indicator)
+    if not np.all((members.data == 0) | (members.data == 1)):
+        raise ValueError("A label matrix must hold 0 and 1 only: 1 where the row has the label.")
+    members = csr_array(members.astype(np.int8))
+    members.eliminate_zeros()
+    members.sort_indices()
+    return Labels(members, indicator.shape[1], multilabel=True)

@@ -13,7 +13,7 @@ CANDIDATES = (1, 3, 5, 7, 11, 15)
 
 def largest_neighborhood(groups: NDArray[np.int32]) -> int:
     """The most neighbours that every row has outside its own group."""
-    return len(groups) - int(np.unique(groups, return_counts=True)[1].max())
+    return len(groups) - int(np.unique(groups, return_counts=True)[1].max(initial=0))
 
 
 def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:

@@ -55,8 +55,9 @@ def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[n
     for_class[np.searchsorted(pairs, met)] = by_class.data
     own = np.isin(pairs, own_pairs, assume_unique=True)
     direction = np.where(own, 1, -1) * (2 * for_class - total[rows])
-    n_members = np.bincount(columns, own, labels.n_columns)
-    per_own, per_rest = 1 / np.maximum(n_members, 1), 1 / np.maximum(len(total) - n_members, 1)
+    counts = row_weight > 0  # judged rows must not tell how many of each class they are
+    n_members = np.bincount(columns, own & counts[rows], labels.n_columns)
+    per_own, per_rest = 1 / np.maximum(n_members, 1), 1 / np.maximum(counts.sum() - n_members, 1)
     pair_weight = row_weight[rows] * np.where(own, per_own[columns], per_rest[columns])
     mean_total = total.mean()
 

@@ -20,6 +20,7 @@ from nearboost.boosting.engine import (
 )
 from nearboost.boosting.labels import Labels
 from nearboost.boosting.leverage import leverage_voters
+from nearboost.boosting.neighborhood import largest_neighborhood
 from nearboost.boosting.ranking import rank_examples, ranking_width
 from nearboost.boosting.start import count_plain_vote, fit_start_coefficient
 from nearboost.losses import Loss
@@ -69,9 +70,8 @@ class Recipe:
     def votes(self, neighbors: Neighbors, n_voters: int, *, soft: bool = False) -> Votes:
         """Votes of the first ``n_neighbors`` neighbours; ``soft`` as queries are voted on by soft UNN."""
         k = min(self.n_neighbors, neighbors.indices.shape[1])
-        return votes_from_neighbors(
-            neighbors.first(k), n_voters, self.vote_weights, self.soft_lambda if soft else None
-        )
+        nearest = neighbors.first(k) if k else neighbors  # nobody to ask, nobody to vote
+        return votes_from_neighbors(nearest, n_voters, self.vote_weights, self.soft_lambda if soft else None)
 
     def generator(self) -> np.random.RandomState:
         """A fresh generator: every use starts from the same seed, so that fits repeat."""
@@ -193,7 +193,7 @@ class Judged:
         seen, prototypes = self.electorate.seen, self.electorate.prototypes
         if seen is not None:
             neighbors = Neighbors(seen.indices[self.fold], seen.distances[self.fold])
-        elif len(learned.voters) < 2:
+        elif largest_neighborhood(data.groups[learned.voters]) < 1:  # somebody would have nobody to ask
             return np.zeros((len(self.fold), data.labels.n_columns))
         else:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)

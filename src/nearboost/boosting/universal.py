@@ -114,11 +114,13 @@ class UniversalBooster:
         the other's, so that voters of the larger side need more support to be picked.
         """
         rule, smoothing = self._rule, 1 / n_learning
+        most = 1 - smoothing  # a class may be held out as a whole: neither side's smoothing may vanish
+        tilt = min(most, max(-most, 1 - 2 * share))
         return UniversalStep(
             rule.loss.code,
             self._closed_form,
             rule.learning_rate,
             smoothing,
-            smoothing * (1 - 2 * share) if rule.balance == "adaptive" else 0.0,
+            smoothing * tilt if rule.balance == "adaptive" else 0.0,
             ORACLES.index(rule.oracle),
         )

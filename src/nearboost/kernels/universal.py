@@ -12,6 +12,7 @@ from nearboost.base.loss_formulas import EXP, LOG
 from nearboost.kernels.losses import loss_value
 from nearboost.kernels.oracle import LARGEST_DECREASE, LARGEST_DELTA, RANDOM, TIE_WINDOW
 
+STALE = 1e-3  # when the weights have fallen so far, sums kept by differences have lost as many digits
 VANISHED = 1e-280  # all margins are so large that no weight is left to learn from
 
 
@@ -217,8 +218,9 @@ def reweigh(j, delta, scale, graph, loss, state):
             risk_change += loss_change if learns else 0.0
             held_change += state.judge_weight[i] * loss_change
         if learns:
-            change = moved_weight(loss, scale * state.raw[i], shift) / scale - state.raw[i]
-            state.raw[i] += change
+            moved = moved_weight(loss, scale * state.raw[i], shift) / scale
+            change = moved - state.raw[i]
+            state.raw[i] = moved
             raw_change += change
             for f in range(graph.ptr[i], graph.ptr[i + 1]):
                 n = graph.voters[f]
@@ -234,7 +236,12 @@ def reweigh(j, delta, scale, graph, loss, state):
 def universal_rounds(graph, step, state, draws, record):
     """Boost one class; return the rounds done. Each example is chosen at most once."""
     total = state.raw.sum()
+    fresh = total
     for t in range(len(record.picks)):
+        if total < STALE * fresh:
+            side_sums(graph, state)
+            total = state.raw.sum()
+            fresh = total
         if total < VANISHED:
             return t
         scale = 1.0 / total

@@ -64,7 +64,7 @@ def votes_from_neighbors(
         weights = _gaussian_weights(neighbors.distances)
     else:
         weights = np.ones((n_rows, k))
-    indptr = np.arange(0, n_rows * k + 1, k, dtype=np.int32)
+    indptr = (np.arange(n_rows + 1) * k).astype(np.int32)  # k may be 0
     voters = np.ascontiguousarray(neighbors.indices, dtype=np.int32).ravel()
     return Votes(indptr, voters, weights.ravel(), n_voters)
 

@@ -1,0 +1,83 @@
+"""Start-up: a light import, an installation nobody may write to, one line about compiling."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nearboost
+
+FIT = """
+import numpy as np
+from nearboost import N3Classifier
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
+print(N3Classifier(3, n_jobs=1, n_rounds=3).fit(X, y).predict(X).shape)
+"""
+NO_WAY_TO_WRITE = """
+import os, tempfile, nearboost
+try:
+    tempfile.TemporaryFile(dir=os.path.dirname(nearboost.__file__))
+except OSError:
+    pass
+else:
+    raise SystemExit("the folder can be written to")
+"""
+DROP_CAPABILITY, MAY_IGNORE_MODES = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE of Linux
+
+
+def obey_modes():
+    """Root obeys file modes like anybody else, but may still read its own Python, which nobody else may."""
+    if os.geteuid() == 0:
+        ctypes.CDLL(None).prctl(DROP_CAPABILITY, MAY_IGNORE_MODES, 0, 0, 0)
+
+
+def run(code, before=None, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "PYTHONPATH"))}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**clean, **environment}, timeout=200,
+        preexec_fn=before,
+    )  # fmt: skip
+
+
+def test_import_is_light():
+    done = run("import nearboost, sys; print(*sys.modules)")
+    assert done.returncode == 0, done.stderr
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "nearboost" in loaded
+    assert not loaded & {"numba", "faiss", "sklearn", "matplotlib", "cv2", "torch", "scipy"}
+
+
+def test_names_are_found_when_asked_for():
+    assert set(nearboost.__all__) <= set(dir(nearboost))
+    for name in nearboost.__all__:
+        assert getattr(nearboost, name).__name__ == name
+    done = run("import nearboost; nearboost.Nonsense")
+    assert "has no attribute 'Nonsense'" in done.stderr
+
+
+def test_an_installation_nobody_may_write_to(tmp_path):
+    """The compiled code goes to the user's cache folder, is announced once, and is found again."""
+    package = tmp_path / "site" / "nearboost"
+    shutil.copytree(Path(nearboost.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [package.parent, *package.parent.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    home = tmp_path / "home"
+    home.mkdir()
+    code = f"import sys; sys.path.insert(0, {str(package.parent)!r})\n{NO_WAY_TO_WRITE}{FIT}"
+    code += "print(nearboost.__file__)"
+    environment = {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    line = "nearboost: compiling kernels"
+    first = run(code, obey_modes, **environment)
+    assert first.returncode == 0, first.stderr
+    assert "(30,)" in first.stdout
+    assert str(package) in first.stdout
+    assert first.stderr.count(line) == 1
+    assert list(home.rglob("*.nbi"))
+    assert not list(package.rglob("*.nbi"))
+    second = run(code, obey_modes, **environment)
+    assert second.returncode == 0, second.stderr
+    assert second.stdout == first.stdout
+    assert line not in second.stderr

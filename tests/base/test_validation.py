@@ -1,0 +1,62 @@
+"""Each check says in one sentence what was wrong."""
+
+import numpy as np
+import pytest
+
+from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
+
+
+def test_check_choice():
+    check_choice("metric", "l2", ("l2", "l1"))
+    check_choice("calibration", None, ("temperature", None))
+    for wrong in ("l3", None, 2, ["l2"], np.array(["l2"])):
+        with pytest.raises(ValueError, match=r"metric=.* is not known; use one of 'l2', 'l1'\."):
+            check_choice("metric", wrong, ("l2", "l1"))
+
+
+def test_check_flag():
+    check_flag("early_stopping", True)
+    check_flag("early_stopping", np.False_)
+    for wrong in (0, 1, "yes", None):
+        with pytest.raises(ValueError, match="True or False"):
+            check_flag("early_stopping", wrong)
+
+
+def test_check_whole():
+    for right in (1, np.int32(5), 10**12):
+        check_whole("n", right)
+    check_whole("n", None, optional=True)
+    check_whole("n", 2, least=2)
+    for wrong in (0, -1, 1.0, "1", True, np.True_, None):
+        with pytest.raises(ValueError, match=r"n=.* must be a whole number of at least 1\."):
+            check_whole("n", wrong)
+    with pytest.raises(ValueError, match="at least 2 or None"):
+        check_whole("n", 1, least=2, optional=True)
+
+
+def test_check_positive():
+    for right in (1, 0.5, np.float32(0.1), 1e300):
+        check_positive("rate", right)
+    check_positive("rate", None, optional=True)
+    check_positive("rate", 1.0, most=1.0)
+    for wrong in (0, -0.1, np.nan, np.inf, "1", True, None, 1j):
+        with pytest.raises(ValueError, match=r"rate=.* must be a number above 0"):
+            check_positive("rate", wrong)
+    with pytest.raises(ValueError, match="at most 1"):
+        check_positive("rate", 1.01, most=1.0)
+
+
+def test_check_weights():
+    np.testing.assert_array_equal(check_weights(None, 3), np.ones(3))
+    np.testing.assert_array_equal(check_weights([1, 0, 2], 3), [1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(check_weights(2, 3), [2.0, 2.0, 2.0])
+    assert check_weights([1, 0, 2], 3).dtype == np.float64
+    for wrong in ([1, 2], np.ones((3, 1)), [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [0, 0, 0]):
+        with pytest.raises(ValueError, match="sample_weight"):
+            check_weights(wrong, 3)
+
+
+@pytest.mark.parametrize("wrong", [["a", "b", "c"], [[1], [1, 2], [3]]])
+def test_weights_that_are_no_numbers(wrong):
+    with pytest.raises(ValueError):  # noqa: PT011 - NumPy's own sentence
+        check_weights(wrong, 3)

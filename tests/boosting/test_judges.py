@@ -1,0 +1,163 @@
+"""Judge folds: whole, disjoint, spread, and scored without their own labels."""
+
+import numpy as np
+import pytest
+
+from boosting.problems import random_rows
+from nearboost import N3Classifier, UNNClassifier
+from nearboost.boosting import judges
+from nearboost.boosting.engine import ExampleWeights
+from nearboost.boosting.judges import choose_judges
+from nearboost.boosting.labels import labels_from_classes, labels_from_indicator
+from nearboost.boosting.training import TrainingSet, learn, train
+from nearboost.neighbors import Neighbors
+
+
+def choose(classes, groups=None, seed=0):
+    groups = np.arange(len(classes)) if groups is None else groups
+    return choose_judges(labels_from_classes(classes, int(classes.max()) + 1), groups, np.random.RandomState(seed))
+
+
+def test_few_rows_are_all_judged_once():
+    classes = np.random.default_rng(0).integers(0, 3, 103)
+    folds = choose(classes)
+    assert len(folds) == 5
+    assert sorted(np.concatenate(folds).tolist()) == list(range(103))
+    assert {len(fold) for fold in folds} == {20, 21}
+    for c in range(3):
+        per_fold = [int((classes[fold] == c).sum()) for fold in folds]
+        assert max(per_fold) - min(per_fold) <= 1
+
+
+def test_folds_follow_the_seed():
+    classes = np.random.default_rng(0).integers(0, 3, 103)
+    assert all(np.array_equal(a, b) for a, b in zip(choose(classes), choose(classes), strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(choose(classes), choose(classes, seed=1), strict=True))
+
+
+def test_many_rows_are_judged_by_one_fold(monkeypatch):
+    monkeypatch.setattr(judges, "FEW_ROWS", 50)
+    classes = np.random.default_rng(0).integers(0, 3, 1000)
+    folds = choose(classes)
+    assert len(folds) == 1
+    assert len(folds[0]) == 50
+    per_class = np.bincount(classes[folds[0]], minlength=3) / np.bincount(classes)
+    np.testing.assert_allclose(per_class, 0.05, atol=1 / np.bincount(classes).min())
+    assert [len(fold) for fold in choose(classes[:50])] == [10] * 5
+    assert [len(fold) for fold in choose(classes[:60])] == [12]
+
+
+def test_groups_stay_whole():
+    rng = np.random.default_rng(1)
+    classes, groups = rng.integers(0, 3, 200), rng.integers(0, 23, 200)
+    folds = choose(classes, groups)
+    assert sorted(np.concatenate(folds).tolist()) == list(range(200))
+    for a in range(5):
+        for b in range(a):
+            assert not set(groups[folds[a]]) & set(groups[folds[b]])
+
+
+def test_fewer_groups_than_folds():
+    folds = choose(np.array([0, 1, 0, 1, 0, 1]), np.array([4, 4, 4, 9, 9, 9]))
+    assert sorted(map(tuple, folds)) == [(0, 1, 2), (3, 4, 5)]
+    assert choose(np.array([0, 1, 0]), np.array([7, 7, 7])) == []  # all rows would be judged by none
+
+
+def test_rows_without_a_label_are_judged_too():
+    labels = labels_from_indicator(np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0, 0], [0, 1]]))
+    folds = choose_judges(labels, np.arange(6), np.random.RandomState(0))
+    assert sorted(np.concatenate(folds).tolist()) == list(range(6))
+
+
+# ---- what the judged rows' labels may and may not change ----
+
+
+def one_sided_problem(seed):
+    """Rows 0 to 79 vote on everyone; rows 80 to 99, which are judged, vote on nobody."""
+    rng = np.random.default_rng(seed)
+    X, classes = random_rows(seed, m=100, n_classes=3)
+    distances = np.abs(X[:, None, 0] - X[None, :80, 0])
+    distances[np.arange(80), np.arange(80)] = np.inf
+    indices = np.argsort(distances, axis=1, kind="stable")[:, :6]
+    graph = Neighbors(indices.astype(np.int32), np.take_along_axis(distances, indices, axis=1))
+    shuffled = classes.copy()
+    while np.array_equal(shuffled[80:], classes[80:]):
+        shuffled[80:] = rng.permutation(classes[80:])
+    return X, classes, shuffled, graph
+
+
+MODELS = [
+    N3Classifier(6, n_rounds=15),
+    N3Classifier(6, n_rounds=15, start="zero", loss="hinge", oracle="delta"),
+    N3Classifier(6, n_rounds=15, n_prototypes=20),
+    N3Classifier(6, n_rounds=15, n_prototypes=20, vote_from="all"),
+    N3Classifier(6, n_rounds=15, vote_from="prototypes"),
+    UNNClassifier(6, n_rounds=15),
+    UNNClassifier(6, n_rounds=15, loss="mat", balance="adaptive", delta="exact"),
+]
+FOLD = np.arange(80, 100)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_judged_rows_that_vote_on_nobody_are_scored_without_their_labels(model, seed):
+    """Their labels count in no sum. Shuffled within the fold they change nothing at all, to the last bit."""
+    X, classes, shuffled, graph = one_sided_problem(seed)
+    scores = []
+    for y in (classes, shuffled):
+        labels = labels_from_classes(y, 3)
+        weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
+        data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
+        outcome = train(data, graph, model._recipe(100, labels, 6), [FOLD])
+        np.testing.assert_array_equal(outcome.judged, FOLD)
+        scores.append(outcome.held_out_scores)
+    assert np.abs(scores[0]).max() > 0
+    np.testing.assert_array_equal(scores[0], scores[1])
+
+
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[1], MODELS[5]])
+def test_a_judged_row_enters_learning_by_its_votes_alone(model):
+    """Held out, rows that vote on nobody might as well not be there; otherwise they do count."""
+    X, classes, _, graph = one_sided_problem(3)
+    labels = labels_from_classes(classes, 3)
+    weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
+    recipe = model._recipe(100, labels, 6)
+    data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
+    held = learn(recipe.votes(graph, 100), data, weights.hold_out(FOLD), recipe, 15)
+    everyone = learn(recipe.votes(graph, 100), data, weights, recipe, 15)
+    assert not np.array_equal(held.coefficients.toarray(), everyone.coefficients.toarray())
+    # The judged rows gone altogether: the same coefficients, unless the start counts rows of the classes.
+    if model.start == "zero":
+        first = Neighbors(graph.indices[:80], graph.distances[:80])
+        part = TrainingSet(
+            X[:80], labels_from_classes(classes[:80], 3), ExampleWeights(np.ones(80), np.ones(80), np.zeros(80)),
+            np.arange(80, dtype=np.int32),
+        )  # fmt: skip
+        gone = learn(recipe.votes(first, 80), part, part.weights, recipe, 15)
+        np.testing.assert_allclose(held.coefficients.toarray()[:80], gone.coefficients.toarray(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [N3Classifier, UNNClassifier])
+def test_the_start_coefficient_does_not_know_how_many_judged_rows_each_class_has(cls):
+    """Other labels for the judged rows, not a shuffle: they vote on nobody, so nothing may change."""
+    X, classes, _, graph = one_sided_problem(4)
+    learned = []
+    for judged_class in (0, 2):
+        y = classes.copy()
+        y[FOLD] = judged_class
+        labels = labels_from_classes(y, 3)
+        weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
+        recipe = cls(6, n_rounds=10)._recipe(100, labels, 6)
+        data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
+        learned.append(learn(recipe.votes(graph, 100), data, weights.hold_out(FOLD), recipe, 10))
+    assert learned[0].start_coefficient == pytest.approx(learned[1].start_coefficient, rel=1e-9)
+
+
+def test_held_out_scores_tell_the_truth_about_random_labels():
+    """Nothing to learn: leave-one-out of learned weights would look good, judges must not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
+    model = N3Classifier(7, n_rounds=200, vote_weights="uniform", start="zero").fit(X, y)
+    train_accuracy = (model.decision_function(X) > 0) == (y == 1)
+    assert train_accuracy.mean() > 0.75
+    assert abs(model.held_out_accuracy_ - 0.5) < 0.1  # four standard errors
