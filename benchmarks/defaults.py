@@ -1,7 +1,7 @@
 """The evidence for the defaults: ``python -m benchmarks.defaults``.
 
 N3 and UNN with their defaults against one change at a time, with all rows, half of them and a tenth of them
-kept, and the settings as published. Three random splits, except for ``gtsrb``. Prints Markdown tables of
+kept, and the settings as published. Three random splits, except for ``gtsrb-small``. Prints Markdown tables of
 differences in points and writes ``benchmarks/results/defaults.json``; ``--show`` prints what was written last.
 """
 
@@ -18,10 +18,8 @@ from benchmarks.data import Split, load
 from benchmarks.machine import read_results, write_results
 from benchmarks.tables import markdown
 from nearboost import N3Classifier, Neighbors, NeighborSearch, UNNClassifier
-from nearboost.boosting.neighborhood import CANDIDATES
 
-SETS = ("digits", "yaleb", "scene8", "gtsrb")
-SMALL = "gtsrb-small"  # stands for gtsrb where a setting is slow
+SETS = ("digits", "yaleb", "scene8", "gtsrb-small")  # all of gtsrb would take hours with the slow settings
 OURS = {"N3": N3Classifier, "UNN": UNNClassifier}
 KEPT = (None, 0.5, 0.1)
 WIDEST = 31
@@ -56,36 +54,27 @@ def settings(name: str, kept: float | None) -> Iterator[tuple[str, Row]]:
             yield f"published, vote_from={vote_from}", {**PUBLISHED, "vote_from": vote_from}
 
 
-def is_slow(name: str, change: Row) -> bool:
-    """UNN has a closed form for uniform votes only; other votes need a root for every candidate."""
-    return name == "UNN" and change.get("vote_weights", "uniform") != "uniform"
-
-
 def measure(split: Split, seed: int) -> Iterator[Row]:
-    """All settings on one split, from one graph; on the small set only the slow ones and their default."""
+    """All settings on one split, from one graph."""
     graph = NeighborSearch(split.X_train).graph(WIDEST, groups=split.groups_train)
     for name in OURS:
         for kept in KEPT:
             for setting, change in settings(name, kept):
-                slow = is_slow(name, change)
-                wanted = slow or (setting == "default" and name == "UNN") if split.name == SMALL else True
-                if wanted and not (slow and split.name == "gtsrb"):
-                    yield {"contender": name, "kept": kept, "setting": setting} | fitted(
-                        name, {**change, "n_prototypes": kept, "random_state": seed}, split, graph
-                    )
+                parameters = {**change, "n_prototypes": kept, "random_state": seed}
+                yield {"contender": name, "kept": kept, "setting": setting} | fitted(
+                    name, parameters, split, graph
+                )
 
 
 def fitted(name: str, parameters: Row, split: Split, graph: Neighbors) -> Row:
-    """One fit: accuracies, prototypes and seconds. The graph is cut to the width that `fit` would search."""
+    """One fit: accuracies, prototypes and seconds."""
     n_rows, n_classes = len(split.y_train), len(np.unique(split.y_train))
     rounds = {"m/C": -(-n_rows // n_classes), "2m/C": -(-2 * n_rows // n_classes)}
     if "n_rounds" in parameters:
         parameters = {**parameters, "n_rounds": rounds.get(parameters["n_rounds"])}
     classifier = OURS[name](**parameters)
-    k = classifier.n_neighbors
-    cut = graph.first(max(CANDIDATES) if k == "auto" else max(k, max(CANDIDATES)))
-    pair = (cut.indices, cut.distances)
     start = perf_counter()
+    pair = (graph.indices, graph.distances)
     classifier.fit(split.X_train, split.y_train, graph=pair, groups=split.groups_train)
     return {
         "seconds": perf_counter() - start,
@@ -119,14 +108,12 @@ def _table(rows: list[Row], name: str, kept: float | None) -> str:
 
     lines = []
     for setting, _ in settings(name, kept):
-        sets = [data if of(data, setting) else SMALL for data in SETS]
-        values, sign = [points(data, setting) for data in sets], "-"
+        values, sign = [points(data, setting) for data in SETS], "-"
         if setting != "default":
-            values, sign = [v - points(data, "default") for v, data in zip(values, sets, strict=True)], "+"
+            values, sign = [v - points(data, "default") for v, data in zip(values, SETS, strict=True)], "+"
         cells = [f"{test:{sign}.1f} ({held:{sign}.1f})" for test, held in (*values, np.mean(values, axis=0))]
-        marked = [cell + "*" * (data == SMALL) for cell, data in zip(cells, (*sets, ""), strict=True)]
-        prototypes = (np.mean([row["n_prototypes"] for row in of(data, setting)]) for data in sets)
-        lines.append([setting, *marked, ", ".join(f"{count:.0f}" for count in prototypes)])
+        prototypes = (np.mean([row["n_prototypes"] for row in of(data, setting)]) for data in SETS)
+        lines.append([setting, *cells, ", ".join(f"{count:.0f}" for count in prototypes)])
     return markdown(["setting", *SETS, "mean", "prototypes"], lines)
 
 
@@ -138,7 +125,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.show:
         rows = []
-        for data in (*SETS, SMALL):
+        for data in SETS:
             for seed in options.seeds[: 1 if data in FIXED_SPLIT else None]:
                 for row in measure(load(data, seed), seed):
                     rows.append({"data": data, "seed": seed, **row})

@@ -1,7 +1,6 @@
 """The estimator that all boosted neighbours share: validate, search, train, vote."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -19,32 +18,27 @@ from nearboost.boosting.calibration import (
     fit_platt,
     fit_temperature,
     leading_class,
-    two_sided,
 )
 from nearboost.boosting.engine import ORACLES, ExampleWeights, StepRule
-from nearboost.boosting.explanation import Explanation
 from nearboost.boosting.judges import choose_judges
 from nearboost.boosting.labels import Labels, labels_from_classes, labels_from_indicator
 from nearboost.boosting.leverage import leverage_voters
 from nearboost.boosting.neighborhood import CANDIDATES, choose_n_neighbors, drop_rows, largest_neighborhood
 from nearboost.boosting.ranking import ranking_width
 from nearboost.boosting.training import Outcome, Recipe, TrainingSet, train
+from nearboost.boosting.voting import LeveragedVote
 from nearboost.losses import get_loss
 from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph
-from nearboost.votes import VOTE_WEIGHTS, Votes
-
-_BLOCK_ENTRIES = 4_000_000  # scores at a time when predicting, so that memory stays bounded
+from nearboost.votes import VOTE_WEIGHTS
 
 
-class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
+class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator):
     """Boosted neighbours; `UNNClassifier` and `N3Classifier` add their losses and step rules."""
 
     _losses: tuple[str, ...]
 
     def _step_rule(self) -> StepRule:
         raise NotImplementedError
-
-    # ---- learning ----
 
     def fit(
         self,
@@ -221,106 +215,6 @@ class LeveragedNeighborsClassifier(ClassifierMixin, BaseEstimator):
         pruned._graph_given = self._graph_given
         return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
 
-    # ---- voting ----
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores H_c of each class; for two classes one number a row, positive for the second class."""
-        scores = np.concatenate(list(self._score_blocks(X)))
-        return scores if scores.shape[1] > 1 or self._labels.multilabel else scores.ravel()
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of each class; rows sum to 1. Multilabel: one independent probability per label."""
-        return np.concatenate([self._calibration.probabilities(scores) for scores in self._score_blocks(X)])
-
-    def predict(
-        self, X: ArrayLike, *, reject_below: float | None = None, reject_label: Any = None
-    ) -> NDArray[Any]:
-        """The class with the largest score; multilabel: every label with a positive score.
-
-        With ``reject_below=p``, samples whose largest probability is below p get ``reject_label`` instead.
-        """
-        check_is_fitted(self)
-        check_positive("reject_below", reject_below, most=1.0, optional=True)
-        if self._labels.multilabel:
-            if reject_below is not None:
-                raise ValueError("reject_below is for single-label problems; threshold predict_proba for labels.")
-            return np.concatenate([(scores > 0).astype(int) for scores in self._score_blocks(X)])
-        elected, sure = [], []
-        for scores in self._score_blocks(X):
-            elected.append(leading_class(scores))
-            if reject_below is not None:
-                sure.append(self._calibration.probabilities(scores).max(axis=1) >= reject_below)
-        predicted = self.classes_[np.concatenate(elected)]
-        if reject_below is None:
-            return predicted
-        kept = np.concatenate(sure)
-        answers = [label if keep else reject_label for label, keep in zip(predicted, kept, strict=True)]
-        return np.array(answers, dtype=None if _fits(reject_label, predicted) else object)
-
-    def predict_top(self, X: ArrayLike, n: int) -> NDArray[Any]:
-        """The n classes with the largest scores, best first; equal scores in the order of ``classes_``."""
-        check_is_fitted(self)
-        check_whole("n", n)
-        if self._labels.multilabel:
-            raise ValueError("predict_top ranks classes of single-label problems; sort predict_proba for labels.")
-        if n > len(self.classes_):
-            raise ValueError(
-                f"n={n} is more than the {len(self.classes_)} classes; use {len(self.classes_)} or fewer."
-            )
-        order = [np.argsort(-two_sided(scores), axis=1, kind="stable")[:, :n] for scores in self._score_blocks(X)]
-        return self.classes_[np.concatenate(order)]
-
-    def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The papers' posteriors f(H_c): one per class, not normalised over classes."""
-        check_is_fitted(self)
-        transfer = get_loss(self.loss).transfer
-        raw = (scores - self.intercept_ for scores in self._score_blocks(X))
-        return np.concatenate([transfer(h if self._labels.multilabel else two_sided(h)) for h in raw])
-
-    def explain(self, X: ArrayLike) -> list[Explanation]:
-        """Who voted on each row and how much; contributions add up to `decision_function` exactly."""
-        found, votes = self._vote(self._check_queries(X))
-        explanations = []
-        for row in range(votes.n_rows):
-            part = slice(votes.indptr[row], votes.indptr[row + 1])
-            ranks = np.isin(found.indices[row], votes.voters[part])
-            explanations.append(
-                Explanation(
-                    self._searched_rows[votes.voters[part]],
-                    found.distances[row][ranks],
-                    votes.weights[part],
-                    self._leverage.contributions(votes, row),
-                    self.intercept_,
-                    self.classes_,
-                )
-            )
-        return explanations
-
-    def _check_queries(self, X: ArrayLike) -> NDArray[np.floating]:
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
-
-    def _vote(self, X: NDArray[np.floating]) -> tuple[Neighbors, Votes]:
-        """The neighbours of some queries among the searched rows, and their votes."""
-        n_voters = len(self._searched_rows)
-        k = min(self.n_neighbors_, n_voters)
-        if self._search is None:
-            found = Neighbors(np.empty((len(X), 0), dtype=np.int32), np.empty((len(X), 0)))
-        else:
-            found = self._search.search(X, k)
-        votes = self._kept_recipe.votes(found, n_voters, soft=True)
-        return found, votes if self._may_vote is None else votes.only(self._may_vote)
-
-    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        """Scores with the intercept, a block of rows at a time."""
-        X = self._check_queries(X)
-        size = max(256, _BLOCK_ENTRIES // max(self._labels.n_columns, self.n_neighbors_))
-        for begin in range(0, len(X), size):
-            _, votes = self._vote(X[begin : begin + size])
-            yield self._leverage.scores(votes) + self.intercept_
-
-    # ---- parameters ----
-
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, self._losses)
         if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
@@ -401,10 +295,3 @@ def _check_learnable(labels: Labels) -> None:
     present = np.unique(labels.classes())
     if len(present) < 2:
         raise ValueError("All samples that count are of one class; a classifier needs at least two classes.")
-
-
-def _fits(label: Any, labels: NDArray[Any]) -> bool:
-    """Whether a reject label can stand in an array of such labels without changing it."""
-    return (labels.dtype.kind in "iu" and isinstance(label, int | np.integer)) or (
-        labels.dtype.kind == "U" and isinstance(label, str)
-    )
