@@ -22,7 +22,7 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : number of voters
-    vote_weights : "uniform"; "rank", 1/√r for the neighbour of rank r; or "gaussian", exp(−d²/2ρ²) with ρ the
+    vote_weights : "uniform"; "rank", 1/r for the neighbour of rank r; or "gaussian", exp(−d²/2ρ²) with ρ the
         distance of the farthest voter (the weighting of Philbin et al.)
     metric : "l2", "cosine" or "l1"
     search : "exact" or "hnsw"
