@@ -130,7 +130,7 @@ def test_unknown_choices_of_unn(name, value):
 @BOTH
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_rounds", 0), ("n_rounds", 2.5), ("n_rounds", "ten"), ("learning_rate", 0), ("learning_rate", -1),
+    [("n_rounds", -1), ("n_rounds", 2.5), ("n_rounds", "ten"), ("learning_rate", 0), ("learning_rate", -1),
      ("learning_rate", np.nan), ("learning_rate", "fast"), ("min_reverse_neighbors", 0), ("early_stopping", 1),
      ("early_stopping", "yes"), ("n_prototypes", 0), ("n_prototypes", 1), ("n_prototypes", 1.5),
      ("n_prototypes", -0.5), ("n_prototypes", 0.0), ("n_prototypes", "few"), ("n_jobs", 0), ("n_jobs", "two"),

@@ -48,7 +48,8 @@ def test_votes_weights_and_judges_agree_with_floats():
             loss="hinge",
             arithmetic=a,
             n_rounds=5,
-            vote_weights="rank",
+            vote_weights="uniform",
+            start="zero",
             learning_rate=0.5,
             class_weight="balanced",
         ).fit(X, classes, sample_weight=weights)
@@ -74,9 +75,12 @@ def test_what_rational_arithmetic_is_not_for():
         N3Classifier(3, arithmetic="rational", loss="hinge", oracle="random").fit(X, classes)
     with pytest.raises(ValueError, match="arithmetic='exact'"):
         N3Classifier(3, arithmetic="exact").fit(X, classes)
+    for inexact in ({"vote_weights": "rank"}, {"start": "vote"}):
+        with pytest.raises(ValueError, match='needs vote_weights="uniform" and start="zero"'):
+            N3Classifier(3, arithmetic="rational", **{**SETTINGS, **inexact}).fit(X, classes)
     X, classes = random_rows(0, m=1001, n_classes=2)
     with pytest.raises(ValueError, match="1001 samples"):
-        N3Classifier(3, arithmetic="rational", loss="hinge", n_rounds=1).fit(X, classes)
+        N3Classifier(3, arithmetic="rational", **SETTINGS).fit(X, classes)
 
 
 def test_floats_have_no_exact_coefficients():

@@ -21,12 +21,14 @@ def check_flag(name: str, value: object) -> None:
         raise ValueError(f"{name}={value!r} must be True or False.")
 
 
-def check_whole(name: str, value: object, least: int = 1, *, optional: bool = False) -> None:
-    """``value`` must be a whole number of at least ``least`` (or None, where that has a meaning)."""
+def check_whole(
+    name: str, value: object, least: int = 1, *, optional: bool = False, hint: str | None = None
+) -> None:
+    """``value`` must be a whole number of at least ``least`` (or None, or what the ``hint`` names)."""
     if optional and value is None:
         return
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or value < least:
-        other = " or None" if optional else ""
+        other = (f" or {hint}" if hint else "") + (" or None" if optional else "")
         raise ValueError(f"{name}={value!r} must be a whole number of at least {least}{other}.")
 
 

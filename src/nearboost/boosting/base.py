@@ -45,7 +45,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         X: Any,
         y: Any,
         sample_weight: ArrayLike | None = None,
-        graph: tuple[ArrayLike, ArrayLike] | None = None,
+        graph: tuple[ArrayLike, ArrayLike] | Neighbors | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Learn which examples vote, and how much.
@@ -55,8 +55,9 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         X : array of shape (n_samples, n_features), float32 or float64
         y : labels of shape (n_samples,), or a 0/1 matrix of shape (n_samples, n_labels)
         sample_weight : what each sample's loss counts; 0 leaves the sample out
-        graph : neighbours computed beforehand, as (indices, distances), both of shape (n_samples, at least
-            n_neighbors): sorted by distance, no sample among its own neighbours
+        graph : neighbours computed beforehand, as `NeighborSearch.graph` gives them or as a pair (indices,
+            distances), both of shape (n_samples, at least n_neighbors): sorted by distance, no sample among its own
+            neighbours
         groups : one label per sample for samples that belong together (frames of one track, cells of one
             plate); samples of one group never vote on each other in training, so that what is learned and
             what is held out stay honest
@@ -103,7 +104,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
             raise ValueError("class_weight must hold finite numbers of at least 0, and not only zeros.")
         return weights
 
-    def _check_graph(self, graph: tuple[ArrayLike, ArrayLike], groups: NDArray[np.int32]) -> Neighbors:
+    def _check_graph(self, graph: tuple[ArrayLike, ArrayLike] | Neighbors, groups: NDArray[np.int32]) -> Neighbors:
         given = check_graph(graph, len(groups), 1 if self.n_neighbors == "auto" else int(self.n_neighbors))
         if np.any(groups[given.indices] == groups[:, np.newaxis]):
             raise ValueError("The graph joins samples of one group; leave these out of each other's lists.")
@@ -117,9 +118,10 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if self.n_neighbors == "auto":
             wanted = max(k for k in CANDIDATES if k <= most)
         elif self.n_neighbors > most:
+            of_others = "" if most == len(data.X) - 1 else " outside its group or in the graph"
             raise ValueError(
-                f"n_neighbors={self.n_neighbors} needs more than {len(data.X)} training samples "
-                f"(each has {most} others to choose from); use {most} or fewer."
+                f"n_neighbors={self.n_neighbors} is too many for {len(data.X)} training samples: some sample has "
+                f"only {most} others{of_others}; use {most} or fewer."
             )
         else:
             wanted = int(self.n_neighbors)
@@ -129,7 +131,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if given is None:
             given = recipe.build_search(data.X).graph(wanted, groups=data.groups)
         if self.n_neighbors == "auto":
-            return given, choose_n_neighbors(given, data.labels, self.vote_weights)
+            return given, choose_n_neighbors(given, data.labels, self.vote_weights, recipe.n_prototypes)
         return given, int(self.n_neighbors)
 
     def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:
@@ -140,9 +142,17 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         outcome = train(data, graph, recipe, folds)
         for name in [name for name in vars(self) if name.startswith("held_out_") or name == "exact_coefficients_"]:
             delattr(self, name)  # of an earlier fit
-        silent = recipe.vote_from == "prototypes" or not outcome.learned.start_coefficient
+        from_few = recipe.vote_from == "prototypes"
+        silent = from_few or not outcome.learned.start_coefficient
         if not len(outcome.prototypes) and silent:
             warnings.warn("No example was worth leveraging, so every score is zero.", UserWarning, stacklevel=3)
+        if 0 < len(outcome.prototypes) <= n_neighbors and from_few and self.vote_weights == "uniform":
+            warnings.warn(
+                f"n_neighbors={n_neighbors} lets all {len(outcome.prototypes)} prototypes vote on every query "
+                "alike; use fewer neighbours.",
+                UserWarning,
+                stacklevel=3,
+            )
         self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
         self.n_neighbors_ = n_neighbors
         self.neighbors_ = graph.first(n_neighbors)
@@ -163,7 +173,6 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
     def _judge(self, outcome: Outcome) -> None:
         """Temperature, held-out scores and accuracy from the judge folds."""
         labels, rows, scores = self._data.labels, outcome.judged, outcome.held_out_scores
-        self.held_out_risk_ = outcome.held_out_risk
         temperature, intercept = 1.0, np.zeros(labels.n_columns)
         truth = labels.members[rows].toarray() if labels.multilabel else labels.classes()[rows]
         if len(rows) and self.calibration == "temperature":
@@ -175,6 +184,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         self.temperature_, self.intercept_ = temperature, intercept
         if not len(rows):
             return
+        self.held_out_risk_ = outcome.held_out_risk
         scores = scores + intercept
         if labels.multilabel:
             self.held_out_accuracy_ = float(((scores > 0) == (truth > 0)).all(axis=1).mean())
@@ -218,12 +228,12 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, self._losses)
         if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
-            check_whole("n_neighbors", self.n_neighbors)
-        check_whole("n_rounds", self.n_rounds, optional=True)
+            check_whole("n_neighbors", self.n_neighbors, hint='"auto"')
+        check_whole("n_rounds", self.n_rounds, least=0, optional=True)
         if isinstance(self.n_prototypes, float):
-            check_positive("n_prototypes", self.n_prototypes, most=1.0)
+            check_positive("n_prototypes", self.n_prototypes, most=1.0, optional=True)
         else:
-            check_whole("n_prototypes", self.n_prototypes, least=2, optional=True)
+            check_whole("n_prototypes", self.n_prototypes, least=2, optional=True, hint="a share such as 0.1")
         check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
         check_choice("start", self.start, ("zero", "vote"))
         check_choice("metric", self.metric, METRICS)
@@ -236,7 +246,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         check_choice("calibration", self.calibration, ("temperature", None))
 
     def _rounds(self, n_rows: int, n_classes: int) -> int:
-        return self.n_rounds or default_rounds(n_rows, n_classes)
+        return default_rounds(n_rows, n_classes) if self.n_rounds is None else self.n_rounds
 
     def _recipe(self, n_rows: int, labels: Labels, n_neighbors: int) -> Recipe:
         keep = self.n_prototypes

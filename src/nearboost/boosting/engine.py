@@ -127,6 +127,7 @@ def boost(
     random_state: np.random.RandomState | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    title: str = "Boosting classes",
 ) -> list[Course]:
     """Boost every class problem; ``n_rounds`` is one number or one per problem."""
     n_columns = problems.labels.n_columns
@@ -139,7 +140,7 @@ def boost(
         draws = np.random.default_rng(seeds[column]).random(rounds[column] if random_state is not None else 0)
         return booster.boost(column, int(rounds[column]), draws)
 
-    with progress_bar("Boosting classes", n_columns, verbose) as advance:
+    with progress_bar(title, n_columns, verbose) as advance:
         return map_in_threads(boost_one, range(n_columns), n_jobs, advance)
 
 

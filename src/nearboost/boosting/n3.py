@@ -58,7 +58,7 @@ class N3Classifier(LeveragedNeighborsClassifier):
         Fit the temperature of `predict_proba` on judge folds. None saves their time: the temperature is then 1
         and there are no held-out figures.
     arithmetic : {"float", "rational"}
-        "rational" computes in exact fractions (loss "hinge", small sets, few rounds) and adds
+        "rational" computes in exact fractions (loss "hinge", uniform votes from zero, few rows, few rounds) and adds
         ``exact_coefficients_``: for each class problem, a dict from training row to coefficient.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
@@ -158,6 +158,11 @@ class N3Classifier(LeveragedNeighborsClassifier):
             raise ValueError(f'arithmetic="rational" needs loss="hinge", not {self.loss!r}: no other is rational.')
         if self.oracle == "random":
             raise ValueError('arithmetic="rational" needs oracle="delta" or "decrease", not "random".')
+        if self.vote_weights != "uniform" or self.start != "zero":
+            raise ValueError(
+                'arithmetic="rational" needs vote_weights="uniform" and start="zero"; other votes are not '
+                "fractions of few digits."
+            )
         if self.n_rounds is not None and self.n_rounds > MOST_ROUNDS:
             raise ValueError(
                 f'arithmetic="rational" with n_rounds={self.n_rounds} would not end, because fractions grow with '
@@ -172,7 +177,7 @@ class N3Classifier(LeveragedNeighborsClassifier):
                 f'arithmetic="rational" is for small sets, and {n_rows} samples are too many; '
                 f'use {MOST_ROWS} or fewer, or arithmetic="float".'
             )
-        return self.n_rounds or min(MOST_ROUNDS, default_rounds(n_rows, n_classes))
+        return min(MOST_ROUNDS, default_rounds(n_rows, n_classes)) if self.n_rounds is None else self.n_rounds
 
     def _keep(self, outcome: Outcome) -> None:
         super()._keep(outcome)

@@ -16,14 +16,20 @@ def largest_neighborhood(groups: NDArray[np.int32]) -> int:
     return len(groups) - int(np.unique(groups, return_counts=True)[1].max(initial=0))
 
 
-def choose_n_neighbors(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:
+def choose_n_neighbors(
+    neighbors: Neighbors, labels: Labels, vote_weights: str, n_prototypes: int | None = None
+) -> int:
     """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
 
     "As often" means within one standard error, two for rank votes; the largest because learned weights make use of
     farther neighbours. One graph at the largest number serves all candidates. Multilabel rows count as right when
-    the label with the most votes is theirs.
+    the label with the most votes is theirs. Among few prototypes, votes that do not fade must not outnumber a
+    class's share of them, or all voters would be heard on every query alike.
     """
-    candidates = [k for k in CANDIDATES if k <= neighbors.indices.shape[1]]
+    most = neighbors.n_neighbors
+    if n_prototypes is not None and vote_weights != "rank":
+        most = min(most, max(1, n_prototypes // labels.n_classes))
+    candidates = [k for k in CANDIDATES if k <= most]
     share = (
         np.array([_plain_vote_hits(neighbors.first(k), labels, vote_weights) for k in candidates]) / labels.n_rows
     )

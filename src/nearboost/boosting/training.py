@@ -96,7 +96,14 @@ class Learned:
         return np.flatnonzero(np.diff(self.coefficients.indptr))
 
 
-def learn(votes: Votes, data: TrainingSet, weights: ExampleWeights, recipe: Recipe, n_rounds: int) -> Learned:
+def learn(
+    votes: Votes,
+    data: TrainingSet,
+    weights: ExampleWeights,
+    recipe: Recipe,
+    n_rounds: int,
+    title: str = "Boosting classes",
+) -> Learned:
     """Learn the coefficients of these votes."""
     start, vote = 0.0, None
     if recipe.start == "vote":
@@ -110,6 +117,7 @@ def learn(votes: Votes, data: TrainingSet, weights: ExampleWeights, recipe: Reci
         random_state=recipe.generator() if recipe.draws_at_random else None,
         n_jobs=recipe.n_jobs,
         verbose=recipe.verbose,
+        title=title,
     )
     return Learned(gather_coefficients(courses, votes.n_voters), start, courses)
 
@@ -218,10 +226,11 @@ class Outcome:
 def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArray[np.int64]]) -> Outcome:
     """Judge first, because the judges may choose the number of rounds; then learn from all rows."""
     judges = []
-    for fold in folds:
+    for number, fold in enumerate(folds, start=1):
         weights = data.weights.hold_out(fold)
         electorate = elect(data, graph, weights, recipe)
-        learned = learn(electorate.votes, data, weights, recipe, recipe.n_rounds)
+        title = f"Judge fold {number} of {len(folds)}"
+        learned = learn(electorate.votes, data, weights, recipe, recipe.n_rounds, title)
         judges.append(Judged(fold, electorate, learned))
     risk = held_out_path([judge.learned for judge in judges]) if judges else None
     n_rounds = recipe.n_rounds

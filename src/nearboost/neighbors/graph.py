@@ -37,10 +37,12 @@ def transpose(
     return new_indptr.astype(indptr.dtype, copy=False), new_indices, new_weights
 
 
-def check_graph(graph: tuple[ArrayLike, ArrayLike], n_rows: int, k: int) -> Neighbors:
+def check_graph(graph: tuple[ArrayLike, ArrayLike] | Neighbors, n_rows: int, k: int) -> Neighbors:
     """A precomputed graph ``(indices, distances)`` over the training rows, of at least k neighbours."""
     try:
-        given_indices, given_distances = graph
+        given_indices, given_distances = (
+            (graph.indices, graph.distances) if isinstance(graph, Neighbors) else graph
+        )
     except (TypeError, ValueError):
         raise ValueError("A precomputed graph is a pair (indices, distances) of arrays.") from None
     indices, distances = np.asarray(given_indices), np.asarray(given_distances)

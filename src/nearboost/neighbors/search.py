@@ -110,7 +110,11 @@ def as_rows(X: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             f"Rows must form a matrix, not an array of {X.ndim} dimensions; use X.reshape(n_rows, -1)."
         )
-    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    rows = np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"Row {int(np.argmin(finite))} holds NaN or infinity; drop it or fill in numbers.")
+    return rows
 
 
 def as_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.int32]:
