@@ -56,8 +56,8 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         y : labels of shape (n_samples,), or a 0/1 matrix of shape (n_samples, n_labels)
         sample_weight : what each sample's loss counts; 0 leaves the sample out
         graph : neighbours computed beforehand, as `NeighborSearch.graph` gives them or as a pair (indices,
-            distances), both of shape (n_samples, at least n_neighbors): sorted by distance, no sample among its own
-            neighbours
+            distances), both of shape (n_samples, at least n_neighbors): sorted by distance, no sample among its
+            own neighbours
         groups : one label per sample for samples that belong together (frames of one track, cells of one
             plate); samples of one group never vote on each other in training, so that what is learned and
             what is held out stay honest

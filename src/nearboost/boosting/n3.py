@@ -58,7 +58,7 @@ class N3Classifier(LeveragedNeighborsClassifier):
         Fit the temperature of `predict_proba` on judge folds. None saves their time: the temperature is then 1
         and there are no held-out figures.
     arithmetic : {"float", "rational"}
-        "rational" computes in exact fractions (loss "hinge", uniform votes from zero, few rows, few rounds) and adds
+        "rational" computes in exact fractions (loss "hinge", uniform votes from zero, small sets) and adds
         ``exact_coefficients_``: for each class problem, a dict from training row to coefficient.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
