@@ -9,7 +9,7 @@ from nearboost.boosting import judges
 from nearboost.boosting.engine import ExampleWeights
 from nearboost.boosting.judges import choose_judges
 from nearboost.boosting.labels import labels_from_classes, labels_from_indicator
-from nearboost.boosting.training import TrainingSet, learn, train
+from nearboost.boosting.training import TrainingSet, elect, learn, train
 from nearboost.neighbors import Neighbors
 
 
@@ -123,8 +123,8 @@ def test_a_judged_row_enters_learning_by_its_votes_alone(model):
     weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
     recipe = model._recipe(100, labels, 6)
     data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
-    held = learn(recipe.votes(graph, 100), data, weights.hold_out(FOLD), recipe, 15)
-    everyone = learn(recipe.votes(graph, 100), data, weights, recipe, 15)
+    held = learn(elect(data, graph, data.weights, recipe), data, weights.hold_out(FOLD), recipe, 15)
+    everyone = learn(elect(data, graph, data.weights, recipe), data, weights, recipe, 15)
     assert not np.array_equal(held.coefficients.toarray(), everyone.coefficients.toarray())
     # The judged rows gone altogether: the same coefficients, unless the start counts rows of the classes.
     if model.start == "zero":
@@ -133,7 +133,7 @@ def test_a_judged_row_enters_learning_by_its_votes_alone(model):
             X[:80], labels_from_classes(classes[:80], 3), ExampleWeights(np.ones(80), np.ones(80), np.zeros(80)),
             np.arange(80, dtype=np.int32),
         )  # fmt: skip
-        gone = learn(recipe.votes(first, 80), part, part.weights, recipe, 15)
+        gone = learn(elect(part, first, part.weights, recipe), part, part.weights, recipe, 15)
         np.testing.assert_allclose(held.coefficients.toarray()[:80], gone.coefficients.toarray(), rtol=1e-12)
 
 
@@ -149,7 +149,7 @@ def test_the_start_coefficient_does_not_know_how_many_judged_rows_each_class_has
         weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
         recipe = cls(6, n_rounds=10)._recipe(100, labels, 6)
         data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
-        learned.append(learn(recipe.votes(graph, 100), data, weights.hold_out(FOLD), recipe, 10))
+        learned.append(learn(elect(data, graph, data.weights, recipe), data, weights.hold_out(FOLD), recipe, 10))
     assert learned[0].start_coefficient == pytest.approx(learned[1].start_coefficient, rel=1e-9)
 
 

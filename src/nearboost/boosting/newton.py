@@ -82,10 +82,12 @@ class NewtonBooster:
             return members.astype(np.int32), np.ones(len(members), dtype=np.int8), self._own_offset[members]
         counts = self._votes_by_class
         part = slice(counts.indptr[column], counts.indptr[column + 1])
-        rows = np.union1d(members, counts.indices[part]).astype(np.int32)
-        for_class = np.zeros(len(rows))
-        for_class[np.searchsorted(rows, counts.indices[part])] = counts.data[part]
-        codes = np.where(np.isin(rows, members), 1, -1).astype(np.int8)
+        is_member, is_met = np.zeros((2, len(self._margin)), dtype=bool)
+        is_member[members], is_met[counts.indices[part]] = True, True
+        unmet = members[~is_met[members]]
+        rows = np.concatenate([counts.indices[part], unmet]).astype(np.int32)
+        for_class = np.concatenate([counts.data[part], np.zeros(len(unmet))])
+        codes = np.where(is_member[rows], 1, -1).astype(np.int8)
         offsets = np.where(codes > 0, self._own_offset[rows], self._rest_offset[rows])
         start = self._problems.start_coefficient * (2 * for_class - vote.total[rows])
         return rows, codes, offsets + codes * start

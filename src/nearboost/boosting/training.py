@@ -22,7 +22,7 @@ from nearboost.boosting.labels import Labels
 from nearboost.boosting.leverage import leverage_voters
 from nearboost.boosting.neighborhood import largest_neighborhood
 from nearboost.boosting.ranking import rank_examples, ranking_width
-from nearboost.boosting.start import count_plain_vote, fit_start_coefficient
+from nearboost.boosting.start import PlainVote, count_plain_vote, fit_start_coefficient
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
 from nearboost.votes import Votes, votes_from_neighbors
@@ -96,32 +96,6 @@ class Learned:
         return np.flatnonzero(np.diff(self.coefficients.indptr))
 
 
-def learn(
-    votes: Votes,
-    data: TrainingSet,
-    weights: ExampleWeights,
-    recipe: Recipe,
-    n_rounds: int,
-    title: str = "Boosting classes",
-) -> Learned:
-    """Learn the coefficients of these votes."""
-    start, vote = 0.0, None
-    if recipe.start == "vote":
-        vote = count_plain_vote(votes, data.labels, data.voter_weight)
-        start = fit_start_coefficient(vote, data.labels, weights.product, recipe.loss)
-    problems = ClassProblems(votes, votes.reversed(), data.labels, weights, start, vote)
-    courses = boost(
-        problems,
-        recipe.rule,
-        n_rounds,
-        random_state=recipe.generator() if recipe.draws_at_random else None,
-        n_jobs=recipe.n_jobs,
-        verbose=recipe.verbose,
-        title=title,
-    )
-    return Learned(gather_coefficients(courses, votes.n_voters), start, courses)
-
-
 def shorten(learned: Learned, n_rounds: int) -> Learned:
     """What had been learned after ``n_rounds`` rounds: a point on the same path, nothing is refitted."""
     courses = [
@@ -161,30 +135,63 @@ def neighbors_among(
 
 @dataclass(frozen=True)
 class Electorate:
-    """Who may vote: the prototypes kept (None: everyone) and their votes on the training rows.
+    """Who may vote: the prototypes kept (None: everyone), and what they say before anything is learned.
 
     ``seen`` is the graph that queries will see; None when it depends on coefficients still to be learned.
     """
 
     prototypes: NDArray[np.int64] | None
-    votes: Votes
     seen: Neighbors | None
+    votes: Votes
+    reverse: Votes
+    plain_vote: PlainVote | None
 
 
 def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe) -> Electorate:
     """Keep the best prototypes, if so many are asked for, and look at the graph over them."""
     n_rows = data.labels.n_rows
+    prototypes: NDArray[np.int64] | None = None
+    seen: Neighbors | None = graph
     votes = recipe.votes(graph, n_rows)
-    if recipe.n_prototypes is None:
-        return Electorate(None, votes, graph if recipe.vote_from == "all" else None)
-    width = min(ranking_width(n_rows, recipe.n_prototypes), graph.n_neighbors)
-    by_rank = votes_from_neighbors(graph.first(width), n_rows, "rank")
-    ranking = rank_examples(by_rank, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
-    prototypes = np.sort(ranking[: recipe.n_prototypes])
-    if recipe.vote_from == "all":
-        return Electorate(prototypes, votes.only(prototypes), graph)
-    seen = neighbors_among(data, np.arange(n_rows), prototypes, recipe)
-    return Electorate(prototypes, recipe.votes(seen, n_rows), seen)
+    if recipe.n_prototypes is not None:
+        width = min(ranking_width(n_rows, recipe.n_prototypes), graph.n_neighbors)
+        by_rank = votes_from_neighbors(graph.first(width), n_rows, "rank")
+        ranking = rank_examples(by_rank, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
+        prototypes = np.sort(ranking[: recipe.n_prototypes])
+        if recipe.vote_from == "all":
+            votes = votes.only(prototypes)
+        else:
+            seen = neighbors_among(data, np.arange(n_rows), prototypes, recipe)
+            votes = recipe.votes(seen, n_rows)
+    elif recipe.vote_from == "prototypes":
+        seen = None
+    plain_vote = count_plain_vote(votes, data.labels, data.voter_weight) if recipe.start == "vote" else None
+    return Electorate(prototypes, seen, votes, votes.reversed(), plain_vote)
+
+
+def learn(
+    voters: Electorate,
+    data: TrainingSet,
+    weights: ExampleWeights,
+    recipe: Recipe,
+    n_rounds: int,
+    title: str = "Boosting classes",
+) -> Learned:
+    """Learn the coefficients of these voters."""
+    start, vote = 0.0, voters.plain_vote
+    if vote is not None:
+        start = fit_start_coefficient(vote, data.labels, weights.product, recipe.loss)
+    problems = ClassProblems(voters.votes, voters.reverse, data.labels, weights, start, vote)
+    courses = boost(
+        problems,
+        recipe.rule,
+        n_rounds,
+        random_state=recipe.generator() if recipe.draws_at_random else None,
+        n_jobs=recipe.n_jobs,
+        verbose=recipe.verbose,
+        title=title,
+    )
+    return Learned(gather_coefficients(courses, voters.votes.n_voters), start, courses)
 
 
 @dataclass(frozen=True)
@@ -225,12 +232,14 @@ class Outcome:
 
 def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArray[np.int64]]) -> Outcome:
     """Judge first, because the judges may choose the number of rounds; then learn from all rows."""
+    everyone = elect(data, graph, data.weights, recipe)
     judges = []
     for number, fold in enumerate(folds, start=1):
         weights = data.weights.hold_out(fold)
-        electorate = elect(data, graph, weights, recipe)
+        # A choice of prototypes has seen the fold's labels and must be made again without them.
+        electorate = everyone if recipe.n_prototypes is None else elect(data, graph, weights, recipe)
         title = f"Judge fold {number} of {len(folds)}"
-        learned = learn(electorate.votes, data, weights, recipe, recipe.n_rounds, title)
+        learned = learn(electorate, data, weights, recipe, recipe.n_rounds, title)
         judges.append(Judged(fold, electorate, learned))
     risk = held_out_path([judge.learned for judge in judges]) if judges else None
     n_rounds = recipe.n_rounds
@@ -238,12 +247,11 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
         n_rounds = int(np.argmin(risk))
     elif judges and recipe.choose_rounds:
         n_rounds = choose_rounds(judges, data, recipe)
-    electorate = elect(data, graph, data.weights, recipe)
-    learned = learn(electorate.votes, data, data.weights, recipe, n_rounds)
+    learned = learn(everyone, data, data.weights, recipe, n_rounds)
     held_out = [judge.scores(data, recipe, n_rounds) for judge in judges]
     return Outcome(
         learned,
-        learned.voters if electorate.prototypes is None else electorate.prototypes,
+        learned.voters if everyone.prototypes is None else everyone.prototypes,
         n_rounds,
         np.concatenate(folds) if folds else np.empty(0, dtype=np.int64),
         np.concatenate(held_out) if folds else np.empty((0, data.labels.n_columns)),
