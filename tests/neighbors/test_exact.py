@@ -139,7 +139,7 @@ def test_bounds_never_exceed_what_is_measured(kind, metric):
     lanes = np.empty(kernels.N_LANES)
     for first, (block, offsets) in enumerate(rows.blocks):
         if metric == "l1":
-            shadow = exact.padded(exact.padded(queries.shadow, 0, 4), 1, 2)
+            shadow = exact.padded(exact.padded(queries.shadow, 0, 2), 1, 4)
             scores = np.empty((len(shadow), offsets.size), np.float32)
             kernels.negative_l1(shadow, block, scores)
         else:

@@ -132,23 +132,21 @@ def offer_listed(candidates, X, norms, Q, units, metric, groups, query_groups, d
 
 @kernel
 def negative_l1(queries, columns, scores):
-    """Minus the L1 distances of queries (n, d) to columns (d, w); n a multiple of 4, d of 2.
+    """Minus the L1 distances of queries (n, d) to columns (d, w); n a multiple of 2, d of 4.
 
-    Four queries and two features at a time: registers are then used often enough to be worth the loads.
+    Two queries and four features at a time: registers are then used often enough to be worth the loads.
     """
     scores[:] = np.float32(0.0)
-    for r in range(0, queries.shape[0], 4):
-        s0, s1, s2, s3 = scores[r], scores[r + 1], scores[r + 2], scores[r + 3]
-        q0, q1, q2, q3 = queries[r], queries[r + 1], queries[r + 2], queries[r + 3]
-        for f in range(0, queries.shape[1], 2):
-            x, y = columns[f], columns[f + 1]
-            a0, a1, a2, a3 = q0[f], q1[f], q2[f], q3[f]
-            b0, b1, b2, b3 = q0[f + 1], q1[f + 1], q2[f + 1], q3[f + 1]
+    for r in range(0, queries.shape[0], 2):
+        s0, s1 = scores[r], scores[r + 1]
+        q0, q1 = queries[r], queries[r + 1]
+        for f in range(0, queries.shape[1], 4):
+            w, x, y, z = columns[f], columns[f + 1], columns[f + 2], columns[f + 3]
+            a0, b0, c0, d0 = q0[f], q0[f + 1], q0[f + 2], q0[f + 3]
+            a1, b1, c1, d1 = q1[f], q1[f + 1], q1[f + 2], q1[f + 3]
             for j in range(columns.shape[1]):
-                s0[j] -= abs(a0 - x[j]) + abs(b0 - y[j])
-                s1[j] -= abs(a1 - x[j]) + abs(b1 - y[j])
-                s2[j] -= abs(a2 - x[j]) + abs(b2 - y[j])
-                s3[j] -= abs(a3 - x[j]) + abs(b3 - y[j])
+                s0[j] -= (abs(a0 - w[j]) + abs(b0 - x[j])) + (abs(c0 - y[j]) + abs(d0 - z[j]))
+                s1[j] -= (abs(a1 - w[j]) + abs(b1 - x[j])) + (abs(c1 - y[j]) + abs(d1 - z[j]))
 
 
 @kernel

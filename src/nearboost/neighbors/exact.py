@@ -23,7 +23,7 @@ METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
 
 QUERIES_PER_PIECE = 1024
 ROWS_PER_BLOCK = 1024
-ROWS_PER_L1_BLOCK = 256  # the scores of four queries then stay in the first-level cache
+ROWS_PER_L1_BLOCK = 384  # two queries' scores and four columns then stay in the first-level cache
 WORTH_THREADS = 2**22  # multiplications; with fewer, starting threads would take most of the time
 
 ROUNDING = 2.0**-24  # relative, of float32
@@ -100,7 +100,7 @@ class Rows:
     def _block(self, rows: slice) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         shadow = self.shadow(self.measured(rows))
         if self.metric == "l1":
-            return np.ascontiguousarray(padded(shadow, 1, 2).T), np.zeros(len(shadow), dtype=np.float32)
+            return np.ascontiguousarray(padded(shadow, 1, 4).T), np.zeros(len(shadow), dtype=np.float32)
         # |x - q|²/2 = |x|²/2 + |q|²/2 - xq, where xq is wrong by at most error·(|x|² + |q|²)/2.
         return shadow.T, (half_squares(shadow) * (1 - min(self.error, 1.0))).astype(np.float32)
 
@@ -230,7 +230,7 @@ def search_blocks(
     from nearboost.kernels import search as kernels
 
     n_queries = len(queries.units)
-    shadow = padded(padded(queries.shadow, 0, 4), 1, 2) if rows.metric == "l1" else queries.shadow
+    shadow = padded(padded(queries.shadow, 0, 2), 1, 4) if rows.metric == "l1" else queries.shadow
     buffer = np.empty(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
     for first, (block, offsets) in enumerate(rows.blocks):
         scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
