@@ -202,9 +202,9 @@ class Judged:
     electorate: Electorate
     learned: Learned
 
-    def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int | None = None) -> NDArray[np.float64]:
-        """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds or all of them."""
-        learned = self.learned if n_rounds is None else shorten(self.learned, n_rounds)
+    def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> NDArray[np.float64]:
+        """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds."""
+        learned = shorten(self.learned, n_rounds)
         seen, prototypes = self.electorate.seen, self.electorate.prototypes
         if seen is not None:
             neighbors = Neighbors(seen.indices[self.fold], seen.distances[self.fold])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.neighbors import Neighbors, transpose
+from nearboost.neighbors import Neighbors, as_csr, transpose
 
 VOTE_WEIGHTS = ("uniform", "rank", "gaussian")
 
@@ -64,8 +64,7 @@ def votes_from_neighbors(
         weights = _gaussian_weights(neighbors.distances)
     else:
         weights = np.ones((n_rows, k))
-    indptr = (np.arange(n_rows + 1) * k).astype(np.int32)  # k may be 0
-    voters = np.ascontiguousarray(neighbors.indices, dtype=np.int32).ravel()
+    indptr, voters = as_csr(neighbors)
     return Votes(indptr, voters, weights.ravel(), n_voters)
 
 
