@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from boosting.problems import random_rows
-from nearboost import N3Classifier, UNNClassifier
+from nearboost import KNNClassifier, N3Classifier, UNNClassifier
 
 X, Y = random_rows(41, m=60, n_classes=3)
 BOTH = pytest.mark.parametrize("cls", [N3Classifier, UNNClassifier])
@@ -96,6 +96,12 @@ def test_more_neighbours_than_rows(cls, k):
     assert_sound(cls(59).fit(X, Y), X)
 
 
+def test_plain_neighbours_need_as_many_rows():
+    with pytest.raises(ValueError, match="n_samples=60; use 60 or fewer"):
+        KNNClassifier(61).fit(X, Y)
+    assert np.isin(KNNClassifier(60).fit(X, Y).predict(X), Y).all()
+
+
 @pytest.mark.parametrize(
     ("cls", "known"),
     [(N3Classifier, ["log", "binlog", "mat", "hinge", "squared"]), (UNNClassifier, ["exp", "log", "mat"])],
@@ -146,6 +152,8 @@ def test_numbers_without_a_meaning(cls, name, value):
 def test_class_weights_without_a_meaning(cls, weights):
     with pytest.raises(ValueError, match="class_weight"):
         cls(3, class_weight=weights).fit(X, Y)
+    with pytest.raises(ValueError, match=r"class_weight='even'.*'balanced'"):
+        cls(3, class_weight="even").fit(X, Y)
 
 
 @BOTH
@@ -261,6 +269,12 @@ def test_nobody_to_vote(cls, start, more):
     assert_sound(model, X)
     with pytest.warns(UserWarning, match="every score is zero"):
         cls(3, start=start, vote_from="prototypes", min_reverse_neighbors=59, **more).fit(X, Y)
+
+
+@BOTH
+def test_voters_that_learning_did_not_see_are_warned_about(cls):
+    with pytest.warns(UserWarning, match="give n_prototypes"):
+        cls(3, vote_from="prototypes", start="vote").fit(X, Y)
 
 
 @BOTH

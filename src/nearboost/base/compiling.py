@@ -24,7 +24,7 @@ class _AnnounceFirstCompilation(event.Listener):
         module = event.data["dispatcher"].py_func.__module__ or ""  # None for functions made by exec
         if not self.announced and module.startswith("nearboost."):
             self.announced = True
-            logger.warning("nearboost: compiling kernels, once for this machine; this takes 10 to 20 seconds.")
+            logger.warning("nearboost: compiling kernels, once for this machine; this takes about 10 seconds.")
 
     def on_end(self, event: event.Event) -> None:
         """Nothing to say: the work that follows tells that compilation is over."""

@@ -99,6 +99,8 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
     def _weigh_classes(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if self.class_weight is None:
             return np.ones(len(y))
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced", None))
         weights = np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
         if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not np.any(weights > 0):
             raise ValueError("class_weight must hold finite numbers of at least 0, and not only zeros.")
@@ -146,6 +148,13 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         silent = from_few or not outcome.learned.start_coefficient
         if not len(outcome.prototypes) and silent:
             warnings.warn("No example was worth leveraging, so every score is zero.", UserWarning, stacklevel=3)
+        if from_few and recipe.n_prototypes is None and self.start == "vote":
+            warnings.warn(
+                'vote_from="prototypes" without n_prototypes lets queries see other voters than learning did; '
+                'give n_prototypes, or use start="zero" as published.',
+                UserWarning,
+                stacklevel=3,
+            )
         if 0 < len(outcome.prototypes) <= n_neighbors and from_few and self.vote_weights == "uniform":
             warnings.warn(
                 f"n_neighbors={n_neighbors} lets all {len(outcome.prototypes)} prototypes vote on every query "

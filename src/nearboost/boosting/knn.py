@@ -60,6 +60,10 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         check_choice("search", self.search, METHODS)
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
         check_classification_targets(y)
+        if self.n_neighbors > len(X):
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} is too many for n_samples={len(X)}; use {len(X)} or fewer."
+            )
         self.classes_, encoded = np.unique(y, return_inverse=True)
         ones, ends = np.ones(len(y)), np.arange(len(y) + 1)
         self._members = csr_array((ones, encoded, ends), shape=(len(y), len(self.classes_)))
@@ -71,7 +75,7 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         """The share of the votes that each class got."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
-        found = self._search.search(X, min(self.n_neighbors, self._n_samples))
+        found = self._search.search(X, self.n_neighbors)
         votes = votes_from_neighbors(found, self._n_samples, self.vote_weights)
         counts = (votes.matrix() @ self._members).toarray()
         return counts / counts.sum(axis=1, keepdims=True)

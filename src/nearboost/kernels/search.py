@@ -131,22 +131,33 @@ def offer_listed(candidates, X, norms, Q, units, metric, groups, query_groups, d
 
 
 @kernel
-def negative_l1(queries, columns, scores):
-    """Minus the L1 distances of queries (n, d) to columns (d, w); n a multiple of 2, d of 4.
+def gap(a, b):
+    """|a - b| of two grid coordinates, kept to 16 bits: half the width of float32 is twice the speed."""
+    return abs(np.int16(a - b))
 
-    Two queries and four features at a time: registers are then used often enough to be worth the loads.
+
+@kernel
+def negative_l1(queries, columns, scores):
+    """Minus the L1 distances of queries (n, d) to columns (d, w) on the grid; n a multiple of 2, d of 8.
+
+    Two queries and eight features at a time: registers are then used often enough to be worth the loads,
+    and eight gaps of at most 4,094 still add up in 16 bits.
     """
     scores[:] = np.float32(0.0)
     for r in range(0, queries.shape[0], 2):
         s0, s1 = scores[r], scores[r + 1]
-        q0, q1 = queries[r], queries[r + 1]
-        for f in range(0, queries.shape[1], 4):
-            w, x, y, z = columns[f], columns[f + 1], columns[f + 2], columns[f + 3]
-            a0, b0, c0, d0 = q0[f], q0[f + 1], q0[f + 2], q0[f + 3]
-            a1, b1, c1, d1 = q1[f], q1[f + 1], q1[f + 2], q1[f + 3]
+        for f in range(0, queries.shape[1], 8):
+            a0, a1, a2, a3, a4, a5, a6, a7 = queries[r, f : f + 8]
+            b0, b1, b2, b3, b4, b5, b6, b7 = queries[r + 1, f : f + 8]
+            c0, c1, c2, c3 = columns[f], columns[f + 1], columns[f + 2], columns[f + 3]
+            c4, c5, c6, c7 = columns[f + 4], columns[f + 5], columns[f + 6], columns[f + 7]
             for j in range(columns.shape[1]):
-                s0[j] -= (abs(a0 - w[j]) + abs(b0 - x[j])) + (abs(c0 - y[j]) + abs(d0 - z[j]))
-                s1[j] -= (abs(a1 - w[j]) + abs(b1 - x[j])) + (abs(c1 - y[j]) + abs(d1 - z[j]))
+                t0 = gap(a0, c0[j]) + gap(a1, c1[j]) + gap(a2, c2[j]) + gap(a3, c3[j])
+                t1 = gap(b0, c0[j]) + gap(b1, c1[j]) + gap(b2, c2[j]) + gap(b3, c3[j])
+                t0 += gap(a4, c4[j]) + gap(a5, c5[j]) + gap(a6, c6[j]) + gap(a7, c7[j])
+                t1 += gap(b4, c4[j]) + gap(b5, c5[j]) + gap(b6, c6[j]) + gap(b7, c7[j])
+                s0[j] -= np.float32(np.int16(t0))
+                s1[j] -= np.float32(np.int16(t1))
 
 
 @kernel

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.threads import count_threads
 from nearboost.neighbors.exact import (
+    FAR,
     NO_ROW,
     QUERIES_PER_PIECE,
     Rows,
@@ -24,7 +25,7 @@ MOST_OF_A_GROUP = 64  # candidates of the query's own group to make up for; beyo
 
 
 class HNSW:
-    """A graph over the shadow of the rows; the same rows give the same graph."""
+    """A graph over the rows in float32; the same rows give the same graph."""
 
     def __init__(self, rows: Rows) -> None:
         faiss = import_faiss()
@@ -33,7 +34,7 @@ class HNSW:
         self.index.hnsw.efConstruction = CONSTRUCTION_BREADTH
         with faiss_threads(1):  # with several, the graph would depend on who comes first
             for start in range(0, len(rows.X), QUERIES_PER_PIECE):
-                self.index.add(rows.shadow(rows.measured(slice(start, start + QUERIES_PER_PIECE))))
+                self.index.add(nodes(rows, rows.measured(slice(start, start + QUERIES_PER_PIECE))))
 
     def search(
         self,
@@ -55,7 +56,9 @@ class HNSW:
             for start in range(0, len(Q), QUERIES_PER_PIECE):
                 piece = slice(start, start + QUERIES_PER_PIECE)
                 queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
-                _, candidates = self.index.search(queries.shadow, n_candidates)
+                with np.errstate(over="ignore"):  # what overflows is far
+                    placed = queries.measured * (queries.units / rows.unit)[:, np.newaxis]
+                _, candidates = self.index.search(nodes(rows, placed), n_candidates)
                 kernels.offer_listed(
                     candidates, rows.X, rows.norms, queries.measured, queries.units, rows.code,
                     groups, queries.groups, distances[piece], indices[piece],
@@ -65,6 +68,11 @@ class HNSW:
         if short.size:
             indices[short], distances[short] = search_exactly(rows, Q[short], k, groups, query_groups[short])
         return indices, distances
+
+
+def nodes(rows: Rows, placed: NDArray[Any]) -> NDArray[np.float32]:
+    """Rows around their middle, in a scale whose squares fit into float32."""
+    return np.clip(rows.centred(placed), -FAR, FAR).astype(np.float32)
 
 
 def import_faiss() -> Any:

@@ -3,8 +3,9 @@
 The distance is the float64 sum over features of (x - q)² or |x - q| on the original values (on normalised
 rows for cosine). Most rows are never measured: a float32 shadow of the data, moved to its middle and scaled
 by a power of two, gives through one matrix product a lower bound of each distance with every rounding
-accounted for. A row whose bound exceeds the k-th distance so far cannot be a neighbour; any other is
-measured. So the answer does not depend on blocks, threads or the matrix library.
+accounted for. L1 has no product; its shadow lies on a grid of 16-bit integers, which add up fast. A row
+whose bound exceeds the k-th distance so far cannot be a neighbour; any other is measured. So the answer
+does not depend on blocks, threads or the matrix library.
 """
 
 import contextlib
@@ -23,12 +24,13 @@ METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
 
 QUERIES_PER_PIECE = 1024
 ROWS_PER_BLOCK = 1024
-ROWS_PER_L1_BLOCK = 384  # two queries' scores and four columns then stay in the first-level cache
 WORTH_THREADS = 2**22  # multiplications; with fewer, starting threads would take most of the time
 
 ROUNDING = 2.0**-24  # relative, of float32
 UNDERFLOW = 2.0**-120  # more than a float32 cast or product of numbers below 1 can lose
 FAR = 2.0**40  # a query farther away than this many radii of the data gets no bounds
+GRID_ROUNDING = 2.0**-40  # more than float64 loses on a coordinate of the L1 grid, of row and query together
+GRID = 2047  # the largest L1 grid coordinate: eight gaps then add up in 16 bits
 NO_ROW = np.iinfo(np.int32).max
 
 
@@ -43,7 +45,7 @@ class Queries:
     measured: NDArray[np.float64]
     units: NDArray[np.float64]
     groups: NDArray[np.int32]
-    shadow: NDArray[np.float32]
+    shadow: NDArray[Any]
     gains: NDArray[np.float64]
     bases: NDArray[np.float64]
 
@@ -62,12 +64,18 @@ class Rows:
         self.largest = np.maximum(-lowest, highest).max()
         self.unit = 1.0 if metric == "cosine" else float(powers_of_two(self.largest))
         # Any centre is right; one near the middle makes the norms small and the bounds tight.
-        self.centre = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK))).mean(axis=0, dtype=np.float64)
+        sample = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK)))
+        self.centre = sample.mean(axis=0, dtype=np.float64)
         self.scale = 1.0
-        if metric != "cosine":  # normalised rows need no scale
+        if metric == "l1":
+            # Values beyond the grid are moved to its rim. One step more of half-width w costs a row 1/4·1/GRID
+            # in rounding and gains it the share of values beyond w: the two are equal at this quantile.
+            width = np.quantile(np.abs(sample - self.centre), 1 - 1 / (4 * GRID))
+            self.scale = GRID / width if width > 2.0**-900 else 1.0
+        elif metric == "l2":  # normalised rows need no scale
             reach = np.maximum(highest / self.unit - self.centre, self.centre - lowest / self.unit)
             self.scale = np.ldexp(1.0, -np.frexp(np.linalg.norm(reach))[1])
-        self.step = -(-len(X) // (ROWS_PER_L1_BLOCK if metric == "l1" else ROWS_PER_BLOCK))
+        self.step = -(-len(X) // ROWS_PER_BLOCK)
         roundings = (X.shape[1] + 16) * ROUNDING
         # Of a float32 sum over the features in any order, and of all that is rounded around it.
         self.error = roundings / (1 - roundings) if roundings < 0.25 else np.inf
@@ -82,13 +90,20 @@ class Rows:
         divisor = self.norms[rows, np.newaxis] if self.metric == "cosine" else self.unit
         return np.divide(self.X[rows], divisor, dtype=np.float64)
 
-    def shadow(self, measured: NDArray[Any]) -> NDArray[np.float32]:
+    def centred(self, measured: NDArray[Any]) -> NDArray[np.float64]:
         centred = measured - self.centre
         centred *= self.scale
-        return centred.astype(np.float32)
+        return centred
+
+    def on_grid(self, measured: NDArray[Any]) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
+        """Nearest grid points, and how far each row moved to get there from where the rim had put it."""
+        inside = np.clip(self.centred(measured), -GRID, GRID)
+        points = np.rint(inside)
+        inside -= points
+        return padded(points.astype(np.int16), 1, 8), np.abs(inside, out=inside).sum(axis=1)
 
     @cached_property
-    def blocks(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    def blocks(self) -> list[tuple[NDArray[Any], NDArray[np.float32]]]:
         """The shadow, feature by row, and the rows' share of the bound.
 
         Block b holds the rows b, b + step, ...: in sorted data the first block then is like all others, and
@@ -97,10 +112,12 @@ class Rows:
         parts = [slice(first, None, self.step) for first in range(self.step)]
         return map_in_threads(self._block, parts, self.n_jobs if self.X.size >= WORTH_THREADS else 1)
 
-    def _block(self, rows: slice) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        shadow = self.shadow(self.measured(rows))
+    def _block(self, rows: slice) -> tuple[NDArray[Any], NDArray[np.float32]]:
         if self.metric == "l1":
-            return np.ascontiguousarray(padded(shadow, 1, 4).T), np.zeros(len(shadow), dtype=np.float32)
+            # Moving to the rim brings two points nearer or leaves them; moving to the grid is accounted for.
+            points, moves = self.on_grid(self.measured(rows))
+            return np.ascontiguousarray(points.T), (-moves * (1 + 2 * ROUNDING)).astype(np.float32)
+        shadow = self.centred(self.measured(rows)).astype(np.float32)
         # |x - q|²/2 = |x|²/2 + |q|²/2 - xq, where xq is wrong by at most error·(|x|² + |q|²)/2.
         return shadow.T, (half_squares(shadow) * (1 - min(self.error, 1.0))).astype(np.float32)
 
@@ -125,7 +142,7 @@ class Rows:
 
     def _bounds(
         self, placed: NDArray[np.float64], units: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
         """Shadow, gains and bases of queries ``placed`` among the measured rows."""
         with np.errstate(over="ignore", invalid="ignore"):
             radii = np.linalg.norm(placed - self.centre, axis=1) * self.scale
@@ -134,14 +151,15 @@ class Rows:
         if far.any():
             placed = np.where(far[:, np.newaxis], self.centre, placed)
             gains[far] = 1.0
-        shadow = self.shadow(placed)
-        lost = placed.shape[1] * UNDERFLOW * (1 + radii)
+        shadow: NDArray[Any]
         if self.metric == "l1":
-            # The casts moved a distance by a rounding of |x| + |q|, which is at most 2|q| + |x - q|.
+            shadow, moves = self.on_grid(placed)
             gains = gains / (1 - min(self.error, 0.5))
-            bases = -4 * ROUNDING * np.abs(shadow).sum(axis=1, dtype=np.float64) - lost
+            bases = -moves - placed.shape[1] * GRID_ROUNDING
         else:
+            shadow = self.centred(placed).astype(np.float32)
             gains = gains**2 / 2
+            lost = placed.shape[1] * UNDERFLOW * (1 + radii)
             bases = half_squares(shadow) * (1 - min(self.error, 0.5)) - lost
         bases[far] = -np.inf  # no bound: every row is measured
         return shadow, gains, bases
@@ -183,7 +201,7 @@ def half_squares(rows: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64) / 2
 
 
-def padded(array: NDArray[np.float32], axis: int, multiple: int) -> NDArray[np.float32]:
+def padded(array: NDArray[np.int16], axis: int, multiple: int) -> NDArray[np.int16]:
     """Zeros appended until the length of an axis is a multiple."""
     missing = -array.shape[axis] % multiple
     return np.pad(array, [(0, missing if a == axis else 0) for a in range(2)]) if missing else array
@@ -230,7 +248,7 @@ def search_blocks(
     from nearboost.kernels import search as kernels
 
     n_queries = len(queries.units)
-    shadow = padded(padded(queries.shadow, 0, 2), 1, 4) if rows.metric == "l1" else queries.shadow
+    shadow = padded(queries.shadow, 0, 2) if rows.metric == "l1" else queries.shadow
     buffer = np.empty(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
     for first, (block, offsets) in enumerate(rows.blocks):
         scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
