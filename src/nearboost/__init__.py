@@ -11,12 +11,22 @@ if TYPE_CHECKING:
     from nearboost.boosting.n3 import N3Classifier
     from nearboost.boosting.unn import UNNClassifier
     from nearboost.losses import get_loss
+    from nearboost.metric.itml import ITML
     from nearboost.neighbors import Neighbors, NeighborSearch
 
 __version__ = "0.1.0"
-__all__ = ["KNNClassifier", "N3Classifier", "NeighborSearch", "Neighbors", "UNNClassifier", "get_loss"]
+__all__ = [
+    "ITML",
+    "KNNClassifier",
+    "N3Classifier",
+    "NeighborSearch",
+    "Neighbors",
+    "UNNClassifier",
+    "get_loss",
+]
 
 _HOME = {
+    "ITML": "nearboost.metric.itml",
     "KNNClassifier": "nearboost.boosting.knn",
     "N3Classifier": "nearboost.boosting.n3",
     "UNNClassifier": "nearboost.boosting.unn",

@@ -1,18 +1,23 @@
 """Progress: one bar, shown by rich, for whoever asked with ``verbose``."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-Advance = Callable[[], None]
+
+class Advance(Protocol):
+    """Takes one step, or several at once, from any thread."""
+
+    def __call__(self, n_steps: int = 1) -> None: ...
 
 
-def silent() -> None:
-    """Take one step and show nothing."""
+def silent(n_steps: int = 1) -> None:
+    """Take a step and show nothing."""
 
 
 @contextmanager
 def progress_bar(title: str, total: int, verbose: int) -> Iterator[Advance]:
-    """Yield a function to call after each of ``total`` steps, from any thread.
+    """Yield a function that tells how many of ``total`` steps have been taken.
 
     The bar goes to standard error, with an estimate of the time left; ``verbose=0`` shows nothing.
     """
@@ -25,4 +30,8 @@ def progress_bar(title: str, total: int, verbose: int) -> Iterator[Advance]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
+
+        def advance(n_steps: int = 1) -> None:
+            bar.advance(task, n_steps)
+
+        yield advance
