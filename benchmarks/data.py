@@ -9,7 +9,10 @@ digits            898    899    64       10  scikit-learn's digits, pixels over 
 gtsrb           39209  12630    42       43  German traffic signs; the benchmark's own split
 gtsrb-small      5228   2105    42       43  every 8th frame of each track, every 6th test row
 yaleb            1205   1209   150       38  Extended Yale B faces; a random half of each person
+gtsrb-pixels     5228   2105   128       43  the same rows in principal components instead of discriminants
 scene8           2000    688   128        8  outdoor scenes of Oliva and Torralba; random, stratified
+scene13          1950   1909   128       13  and five indoor or suburban ones of Fei-Fei; 150 of each to train
+scene15          2250   2235   128       15  and the two of Lazebnik; likewise
 =============  ======  =====  ====  =======  ==========================================================
 
 Every projection is fitted on the training rows alone. That of the traffic signs is supervised: it has
@@ -40,7 +43,11 @@ CACHE = ROOT / "benchmarks" / "cache"
 GTSRB_FILE = "gtsrb/gtsrb_roi_gray24.npz"
 YALEB_FILE = "faces/YaleB_32x32.mat"
 SCENE_FOLDER = "scene15"
-SCENES = ("Coast", "Forest", "Highway", "InsideCity", "Mountain", "OpenCountry", "Street", "TallBuilding")
+SCENES = (
+    *("Coast", "Forest", "Highway", "InsideCity", "Mountain", "OpenCountry", "Street", "TallBuilding"),
+    *("Bedroom", "Kitchen", "LivingRoom", "Office", "Suburb"),
+    *("Industrial", "Store"),
+)  # the first 8, 13 and 15 are the three sets
 
 GIST_VERSION = 1  # raise it when `gist` changes: it names the cache
 GIST_SIDE, GIST_PADDING, GIST_GRID = 128, 16, 4
@@ -115,33 +122,60 @@ def yaleb(seed: int) -> Split:
     return _split("yaleb", X, y, train, test, PCA(150, svd_solver="full"))
 
 
+def gtsrb_pixels(seed: int) -> Split:
+    """The rows of ``gtsrb-small`` in 128 principal components, which have not seen the labels."""
+    return _signs("gtsrb-pixels", every_frame=8, every_test_row=6, projection=PCA(128, svd_solver="full"))
+
+
 def scene8(seed: int) -> Split:
     """2,688 outdoor scenes: square roots of `gist`, rows of unit length, 128 principal components.
 
     Two images occur twice in the files, one of them under two labels (a tall building inside a city);
     all are kept.
     """
-    paths = scene_paths()
-    X = normalize(np.sqrt(scene_gists(paths).astype(np.float64)))
-    y = np.array([SCENES.index(path.parent.name) for path in paths])
+    X, y = _described_scenes(8)
     train, test = train_test_split(np.arange(len(y)), train_size=2000, stratify=y, random_state=seed)
     return _split("scene8", X, y, train, test, PCA(128, svd_solver="full"))
 
 
-def scene_paths() -> list[Path]:
-    """The images of ``scene8``, both parts of Scene-15 pooled, class by class."""
+def scene13(seed: int) -> Split:
+    """The eight and five more classes; 150 random images of each class to train."""
+    return _scenes_by_class("scene13", 13, seed)
+
+
+def scene15(seed: int) -> Split:
+    """All fifteen classes; 150 random images of each class to train."""
+    return _scenes_by_class("scene15", 15, seed)
+
+
+def _scenes_by_class(name: str, n_classes: int, seed: int) -> Split:
+    X, y = _described_scenes(n_classes)
+    order = np.random.default_rng(seed).permutation(len(y))
+    in_training = _rank_within(y[order]) < 150
+    train, test = np.sort(order[in_training]), np.sort(order[~in_training])
+    return _split(name, X, y, train, test, PCA(128, svd_solver="full"))
+
+
+def _described_scenes(n_classes: int) -> tuple[NDArray, NDArray]:
+    paths = scene_paths(n_classes)
+    X = normalize(np.sqrt(scene_gists(paths, n_classes).astype(np.float64)))
+    return X, np.array([SCENES.index(path.parent.name) for path in paths])
+
+
+def scene_paths(n_classes: int) -> list[Path]:
+    """The images of the first classes, both parts of Scene-15 pooled, class by class."""
     folder = data_folder() / SCENE_FOLDER
     return [
         path
-        for scene in SCENES
+        for scene in SCENES[:n_classes]
         for part in ("train", "test")
         for path in sorted((folder / part / scene).glob("*.jpg"))
     ]
 
 
-def scene_gists(paths: list[Path]) -> NDArray[np.float32]:
+def scene_gists(paths: list[Path], n_classes: int) -> NDArray[np.float32]:
     """`gist` of every image, from the cache where it lies there (about half a minute else)."""
-    file = gist_cache()
+    file = gist_cache(n_classes)
     if not file.exists():
         from PIL import Image
 
@@ -155,9 +189,9 @@ def scene_gists(paths: list[Path]) -> NDArray[np.float32]:
     return np.load(file)
 
 
-def gist_cache() -> Path:
+def gist_cache(n_classes: int) -> Path:
     """Where `scene_gists` keeps what it computed."""
-    return CACHE / f"scene8-gist-v{GIST_VERSION}.npy"
+    return CACHE / f"scene{n_classes}-gist-v{GIST_VERSION}.npy"
 
 
 def gist(image: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -206,7 +240,7 @@ def _frequencies(side: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.abs(plane), np.angle(plane)
 
 
-def _signs(name: str, every_frame: int, every_test_row: int) -> Split:
+def _signs(name: str, every_frame: int, every_test_row: int, projection: PCA | None = None) -> Split:
     """Rows of unit length in linear discriminants; groups are tracks, pairs of label and track number.
 
     The within-class scatter S_w is shrunk by a tenth towards tr(S_w)/d.
@@ -220,7 +254,7 @@ def _signs(name: str, every_frame: int, every_test_row: int) -> Split:
     X = normalize(pixels.reshape(len(y), -1) / 255.0)
     train, test = np.split(np.arange(len(y)), [kept.sum()])
     discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
-    return _split(name, X, y, train, test, discriminants, tracks[kept])
+    return _split(name, X, y, train, test, projection or discriminants, tracks[kept])
 
 
 def _rank_within(groups: NDArray) -> NDArray[np.int64]:
@@ -259,8 +293,11 @@ _SOURCES = {
     "digits": _Source(digits, None),
     "gtsrb": _Source(gtsrb, GTSRB_FILE),
     "gtsrb-small": _Source(gtsrb_small, GTSRB_FILE),
+    "gtsrb-pixels": _Source(gtsrb_pixels, GTSRB_FILE),
     "yaleb": _Source(yaleb, YALEB_FILE),
     "scene8": _Source(scene8, SCENE_FOLDER),
+    "scene13": _Source(scene13, SCENE_FOLDER),
+    "scene15": _Source(scene15, SCENE_FOLDER),
 }
 NAMES = tuple(_SOURCES)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nearboost.boosting.knn import KNNClassifier
+    from nearboost.boosting.mapboost import MAPBoostClassifier
+    from nearboost.boosting.mlnn import MLNNClassifier
     from nearboost.boosting.n3 import N3Classifier
     from nearboost.boosting.unn import UNNClassifier
     from nearboost.losses import get_loss
@@ -18,6 +20,8 @@ __version__ = "0.1.0"
 __all__ = [
     "ITML",
     "KNNClassifier",
+    "MAPBoostClassifier",
+    "MLNNClassifier",
     "N3Classifier",
     "NeighborSearch",
     "Neighbors",
@@ -28,6 +32,8 @@ __all__ = [
 _HOME = {
     "ITML": "nearboost.metric.itml",
     "KNNClassifier": "nearboost.boosting.knn",
+    "MAPBoostClassifier": "nearboost.boosting.mapboost",
+    "MLNNClassifier": "nearboost.boosting.mlnn",
     "N3Classifier": "nearboost.boosting.n3",
     "UNNClassifier": "nearboost.boosting.unn",
     "NeighborSearch": "nearboost.neighbors",

@@ -12,9 +12,12 @@ SHAPES = {
     "gtsrb": ((39209, 42), (12630, 42), 43),
     "gtsrb-small": ((5228, 42), (2105, 42), 43),
     "yaleb": ((1205, 150), (1209, 150), 38),
+    "gtsrb-pixels": ((5228, 128), (2105, 128), 43),
     "scene8": ((2000, 128), (688, 128), 8),
+    "scene13": ((1950, 128), (1909, 128), 13),
+    "scene15": ((2250, 128), (2235, 128), 15),
 }
-DRAWN = ("digits", "yaleb", "scene8")
+DRAWN = ("digits", "yaleb", "scene8", "scene15")
 SIGNS = ("gtsrb", "gtsrb-small")
 pytestmark = pytest.mark.data
 
@@ -22,8 +25,8 @@ pytestmark = pytest.mark.data
 def load(name: str, seed: int = 0) -> data.Split:
     if not data.available(name):
         pytest.skip(f"{name} is not in {data.data_folder()}; set NEARBOOST_DATA to the folder that holds it")
-    if name == "scene8" and not data.gist_cache().exists():
-        pytest.skip("the descriptors of scene8 are not computed yet (half a minute): load('scene8') does it")
+    if name.startswith("scene") and not data.gist_cache(int(name.removeprefix("scene"))).exists():
+        pytest.skip(f"the descriptors of {name} are not computed yet (half a minute): load({name!r}) does it")
     return load_once(name, seed)
 
 

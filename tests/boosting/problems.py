@@ -6,7 +6,7 @@ from nearboost.boosting.engine import ClassProblems, ExampleWeights
 from nearboost.boosting.labels import labels_from_classes
 from nearboost.boosting.start import count_plain_vote
 from nearboost.neighbors import Neighbors
-from nearboost.votes import Votes, votes_from_neighbors
+from nearboost.votes import PlainVotes, Votes, cast_votes
 
 
 def random_rows(seed, m=60, n_classes=4, kind="random"):
@@ -31,9 +31,10 @@ def brute_force(X, k):
 
 
 def make_problems(X, classes, k=5, vote_weights="uniform", sample=None, by_class=None, start=0.0):
-    """Class problems of the engine over the brute-force graph."""
-    m = len(X)
-    votes: Votes = votes_from_neighbors(brute_force(X, k), m, vote_weights)
+    """Class problems of the engine over the brute-force graph; ``vote_weights`` is a kind or a rule."""
+    m, graph = len(X), brute_force(X, k)
+    rule = PlainVotes(vote_weights) if isinstance(vote_weights, str) else vote_weights.fitted(graph)
+    votes: Votes = cast_votes(graph, rule.in_training(graph), m)
     labels = labels_from_classes(classes, int(classes.max()) + 1)
     weights = ExampleWeights(
         np.ones(m) if sample is None else sample, np.ones(m) if by_class is None else by_class, np.zeros(m)

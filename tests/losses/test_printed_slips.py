@@ -128,3 +128,18 @@ def test_image_counts_of_the_scene_sets():
     eight = 360 + 328 + 374 + 410 + 260 + 308 + 356 + 292
     printed_13 = eight + 241 + 174 + 151 + 289 + 216
     assert (eight, printed_13, printed_13 + 315 + 311) == (2688, 3759, 4385)
+
+
+def test_a_positive_edge_may_belong_to_a_wrong_answer():
+    """[ML] (5): with symmetric codes the edge averages over all classes, so it hides who is ahead of whom."""
+    h = np.array([1.0, 1.1, -2.1])
+    y = np.array([1, -1 / 2, -1 / 2])
+    np.testing.assert_allclose(y @ h / 3, 0.5)
+    assert h.argmax() != 0
+    rng = np.random.default_rng(0)
+    for _ in range(1000):  # a right answer always has a positive edge: h sums to zero
+        h = rng.normal(size=5)
+        h -= h.mean()
+        y = np.full(5, -1 / 4)
+        y[h.argmax()] = 1
+        assert y @ h > 0

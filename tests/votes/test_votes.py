@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nearboost.neighbors import Neighbors
-from nearboost.votes import VOTE_WEIGHTS, soft_rank_weights, votes_from_neighbors
+from nearboost.votes import VOTE_WEIGHTS, PlainVotes, soft_rank_weights, votes_from_neighbors
 
 
 def neighbors(seed=0, n_rows=12, n_voters=20, k=5):
@@ -37,8 +37,9 @@ def test_soft_votes():
     assert weights[0] == 0.5
     with np.errstate(all="raise"):
         assert np.all(np.isfinite(soft_rank_weights(50, 1e3)))
-    soft = votes_from_neighbors(neighbors(), 20, "gaussian", soft_lambda=0.8)
-    np.testing.assert_array_equal(soft.weights.reshape(12, 5), np.tile(weights[:5], (12, 1)))
+    rule = PlainVotes("uniform", soft_lambda=0.8)
+    np.testing.assert_array_equal(rule.on_queries(neighbors()), np.tile(weights[:5], (12, 1)))
+    np.testing.assert_array_equal(rule.in_training(neighbors()), 1)
 
 
 @pytest.mark.parametrize("kind", VOTE_WEIGHTS)

@@ -15,29 +15,33 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
 from nearboost.boosting.calibration import (
     Calibration,
+    Probabilities,
     fit_platt,
     fit_temperature,
     leading_class,
 )
-from nearboost.boosting.engine import ORACLES, ExampleWeights, StepRule
+from nearboost.boosting.engine import ExampleWeights, StepRule
 from nearboost.boosting.judges import choose_judges
 from nearboost.boosting.labels import Labels, labels_from_classes, labels_from_indicator
-from nearboost.boosting.leverage import leverage_voters
 from nearboost.boosting.neighborhood import CANDIDATES, choose_n_neighbors, drop_rows, largest_neighborhood
 from nearboost.boosting.ranking import ranking_width
 from nearboost.boosting.training import Outcome, Recipe, TrainingSet, train
 from nearboost.boosting.voting import LeveragedVote
 from nearboost.losses import get_loss
 from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph
-from nearboost.votes import VOTE_WEIGHTS
+from nearboost.votes import VoteRule
 
 
 class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator):
-    """Boosted neighbours; `UNNClassifier` and `N3Classifier` add their losses and step rules."""
+    """Boosted neighbours; each family adds its votes, its step rule and their parameters."""
 
-    _losses: tuple[str, ...]
+    _multilabel = True  # whether a matrix of labels makes sense
+    _calibrations: tuple[str | None, ...] = ("temperature", None)
 
-    def _step_rule(self) -> StepRule:
+    def _make_step_rule(self) -> StepRule:
+        raise NotImplementedError
+
+    def _make_vote_rule(self) -> VoteRule:
         raise NotImplementedError
 
     def fit(
@@ -89,6 +93,8 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
     def _encode(self, y: NDArray[Any]) -> Labels:
         check_classification_targets(y)
         if type_of_target(y) == "multilabel-indicator":
+            if not self._multilabel:
+                raise ValueError("One weight for all classes needs one label per sample; use one_vs_all=True.")
             self.classes_ = np.arange(y.shape[1])
             return labels_from_indicator(y)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -133,7 +139,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if given is None:
             given = recipe.build_search(data.X).graph(wanted, groups=data.groups)
         if self.n_neighbors == "auto":
-            return given, choose_n_neighbors(given, data.labels, self.vote_weights, recipe.n_prototypes)
+            return given, choose_n_neighbors(given, data.labels, recipe.vote_rule, recipe.n_prototypes)
         return given, int(self.n_neighbors)
 
     def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:
@@ -155,7 +161,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
                 UserWarning,
                 stacklevel=3,
             )
-        if 0 < len(outcome.prototypes) <= n_neighbors and from_few and self.vote_weights == "uniform":
+        if 0 < len(outcome.prototypes) <= n_neighbors and from_few and recipe.vote_rule.alike:
             warnings.warn(
                 f"n_neighbors={n_neighbors} lets all {len(outcome.prototypes)} prototypes vote on every query "
                 "alike; use fewer neighbours.",
@@ -163,6 +169,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
                 stacklevel=3,
             )
         self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
+        self._vote_rule = outcome.vote_rule
         self.n_neighbors_ = n_neighbors
         self.neighbors_ = graph.first(n_neighbors)
         self._graph = graph
@@ -174,10 +181,13 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
     def _keep(self, outcome: Outcome) -> None:
         """What was learned, as attributes."""
         self.prototypes_ = self._kept[outcome.prototypes]
-        self.coefficients_ = outcome.learned.coefficients[outcome.prototypes]
+        self.coefficients_ = self._present(outcome.learned.coefficients[outcome.prototypes])
         self.start_coefficient_ = outcome.learned.start_coefficient
         self.n_rounds_ = outcome.n_rounds
         self.history_ = [course.risk for course in outcome.learned.courses]
+
+    def _present(self, coefficients: csr_array) -> Any:
+        return coefficients
 
     def _judge(self, outcome: Outcome) -> None:
         """Temperature, held-out scores and accuracy from the judge folds."""
@@ -189,7 +199,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
                 temperature, intercept = fit_platt(scores, truth > 0)
             else:
                 temperature = fit_temperature(scores, truth, self._data.weights.product[rows])
-        self._calibration = Calibration(temperature, intercept, labels.multilabel)
+        self._calibration = self._make_calibration(temperature, intercept)
         self.temperature_, self.intercept_ = temperature, intercept
         if not len(rows):
             return
@@ -202,6 +212,9 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         self.held_out_rows_ = self._kept[rows]
         self.held_out_scores_ = csr_array(scores)
 
+    def _make_calibration(self, temperature: float, intercept: NDArray[np.float64]) -> Probabilities:
+        return Calibration(temperature, intercept, self._labels.multilabel)
+
     def _prepare_queries(self, outcome: Outcome) -> None:
         """Everything a query needs: what is searched, who may vote, and what voters say."""
         data, recipe = self._data, self._kept_recipe
@@ -212,7 +225,8 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         self._may_vote = outcome.prototypes if silent_rest else None
         start = self.start_coefficient_ * data.voter_weight[searched]
         coefficients = outcome.learned.coefficients[searched]
-        self._leverage = leverage_voters(coefficients, data.labels.take(searched), start)
+        prior = data.labels.shares(data.weights.product)
+        self._leverage = recipe.rule.leverage(coefficients, data.labels.take(searched), start, prior)
         self._search = recipe.build_search(data.X[searched]) if len(self._searched_rows) else None
 
     def prune(self, n_prototypes: int | float) -> Self:
@@ -235,7 +249,6 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
 
     def _check_parameters(self) -> None:
-        check_choice("loss", self.loss, self._losses)
         if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
             check_whole("n_neighbors", self.n_neighbors, hint='"auto"')
         check_whole("n_rounds", self.n_rounds, least=0, optional=True)
@@ -243,16 +256,11 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
             check_positive("n_prototypes", self.n_prototypes, most=1.0, optional=True)
         else:
             check_whole("n_prototypes", self.n_prototypes, least=2, optional=True, hint="a share such as 0.1")
-        check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
-        check_choice("start", self.start, ("zero", "vote"))
         check_choice("metric", self.metric, METRICS)
-        check_positive("learning_rate", self.learning_rate)
-        check_choice("oracle", self.oracle, ORACLES)
-        check_whole("min_reverse_neighbors", self.min_reverse_neighbors)
         check_choice("search", self.search, METHODS)
         check_choice("vote_from", self.vote_from, ("auto", "prototypes", "all"))
         check_flag("early_stopping", self.early_stopping)
-        check_choice("calibration", self.calibration, ("temperature", None))
+        check_choice("calibration", self.calibration, self._calibrations)
 
     def _rounds(self, n_rows: int, n_classes: int) -> int:
         return default_rounds(n_rows, n_classes) if self.n_rounds is None else self.n_rounds
@@ -268,13 +276,12 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
         return Recipe(
-            rule=self._step_rule(),
+            rule=self._make_step_rule(),
             loss=get_loss(self.loss),
             n_neighbors=n_neighbors,
             n_rounds=self._rounds(n_rows, labels.n_classes),
             n_prototypes=None if keep is None else min(keep, n_rows),
-            vote_weights=self.vote_weights,
-            soft_lambda=getattr(self, "soft_lambda", None),
+            vote_rule=self._make_vote_rule(),
             start=self.start,
             metric=self.metric,
             search=self.search,
@@ -289,7 +296,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = self._multilabel
         return tags
 
 

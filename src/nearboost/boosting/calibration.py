@@ -1,6 +1,7 @@
 """From scores to probabilities: one temperature, and for multilabel problems one intercept per label."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,13 @@ from scipy.special import expit, softmax
 
 _MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and `fit` stays fast
 _LARGEST_INVERSE = 1e6
+
+
+class Probabilities(Protocol):
+    """Makes probabilities of scores that include the intercept; the leading class stays the most probable."""
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One column per class, rows sum to 1; multilabel: one probability per label."""
 
 
 @dataclass(frozen=True)
@@ -22,19 +30,51 @@ class Calibration:
     multilabel: bool
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities from scores that already include the intercept; rows sum to 1 unless multilabel."""
+        """See `Probabilities`."""
         scaled = scores / self.temperature
         if self.multilabel:
-            probabilities = expit(scaled)
-            hidden = (scores > 0) & (probabilities <= 0.5)  # above 1/2 by less than a rounding
-            return np.where(hidden, np.nextafter(0.5, 1.0), probabilities)
-        probabilities = softmax(two_sided(scaled), axis=1)
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        # Where the leader's lead is less than a rounding, it still leads.
-        leader = leading_class(scores)
-        hidden = np.flatnonzero(probabilities.argmax(axis=1) != leader)
-        probabilities[hidden, leader[hidden]] = np.nextafter(probabilities[hidden].max(axis=1), 2.0)
-        return probabilities
+            return _decided(expit(scaled), scores)
+        return _led(softmax(two_sided(scaled), axis=1), scores)
+
+
+@dataclass(frozen=True)
+class MapPosterior:
+    """P(c|x) of eq. (2) of MAPBoost from its scores h of eq. (3): h = (C P − 1)/(C − 1).
+
+    ``n_classes`` is C of the problems solved, 2 for one versus all; their posteriors are then scaled to sum to 1.
+    """
+
+    n_classes: int
+    multilabel: bool
+
+    def posteriors(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One number per class, as estimated; those of one-versus-all problems need not sum to 1."""
+        sided = scores if self.multilabel else two_sided(scores)
+        return np.clip((1 + (self.n_classes - 1) * sided) / self.n_classes, 0.0, 1.0)
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `Probabilities`."""
+        posteriors = self.posteriors(scores)
+        if self.multilabel:
+            return _decided(posteriors, scores)
+        nobody = posteriors.sum(axis=1) == 0  # every class is ruled out: an even guess
+        posteriors[nobody] = 1.0
+        return _led(posteriors, scores)
+
+
+def _decided(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A label whose score is above zero by less than a rounding is still above 1/2."""
+    hidden = (scores > 0) & (probabilities <= 0.5)
+    return np.where(hidden, np.nextafter(0.5, 1.0), probabilities)
+
+
+def _led(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows that sum to 1; where the leader's lead is less than a rounding, it still leads."""
+    probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
+    leader = leading_class(scores)
+    hidden = np.flatnonzero(probabilities.argmax(axis=1) != leader)
+    probabilities[hidden, leader[hidden]] = np.nextafter(probabilities[hidden].max(axis=1), 2.0)
+    return probabilities
 
 
 def two_sided(scores: NDArray[np.float64]) -> NDArray[np.float64]:

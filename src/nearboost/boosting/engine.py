@@ -7,15 +7,16 @@ steps, UNN's) boosts one class problem. Classes are independent, so results do n
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.base.progress import progress_bar
+from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.boosting.labels import Labels
+from nearboost.boosting.leverage import Leverage, leverage_voters
 from nearboost.boosting.start import PlainVote
 from nearboost.kernels.records import Record, VoteGraph
 from nearboost.votes import Votes
@@ -60,6 +61,7 @@ class Course:
     risk: NDArray[np.float64]
     held_out_risk: NDArray[np.float64]
     exact_deltas: tuple[Fraction, ...] | None = None  # in rational arithmetic
+    diagnostics: Any = None  # of rules that measure what their theory speaks of
 
 
 def empty_record(n_rounds: int) -> Record:
@@ -69,7 +71,7 @@ def empty_record(n_rounds: int) -> Record:
     )
 
 
-def course_of(record: Record, n_rounds: int) -> Course:
+def course_of(record: Record, n_rounds: int, diagnostics: Any = None) -> Course:
     """The first rounds of a record; copied, so that a class that stopped early keeps no empty room."""
     picks, deltas, risk, held_risk = record
     return Course(
@@ -77,6 +79,7 @@ def course_of(record: Record, n_rounds: int) -> Course:
         deltas[:n_rounds].copy(),
         risk[: n_rounds + 1].copy(),
         held_risk[: n_rounds + 1].copy(),
+        diagnostics=diagnostics,
     )
 
 
@@ -106,17 +109,47 @@ class ClassProblems:
 
 
 class StepRule(Protocol):
-    """Boosts class problems one at a time."""
+    """Boosts problems one at a time, and knows what its coefficients mean."""
+
+    def n_problems(self, labels: Labels) -> int:
+        """How many problems the labels make."""
+
+    def leverage(
+        self,
+        coefficients: csr_array,
+        labels: Labels,
+        start: NDArray[np.float64],
+        prior: NDArray[np.float64],
+    ) -> Leverage:
+        """What voters with these coefficients and labels say."""
 
     def prepare(self, problems: ClassProblems) -> "ClassBooster":
         """Do once what all classes share."""
 
 
-class ClassBooster(Protocol):
-    """Boosts one class of prepared problems."""
+class OneVsRest:
+    """A rule with one problem, and one coefficient of every voter, per class."""
 
-    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
-        """Run at most ``n_rounds`` rounds on the problem of ``column``."""
+    def n_problems(self, labels: Labels) -> int:
+        """See `StepRule`."""
+        return labels.n_columns
+
+    def leverage(
+        self,
+        coefficients: csr_array,
+        labels: Labels,
+        start: NDArray[np.float64],
+        prior: NDArray[np.float64],
+    ) -> Leverage:
+        """See `StepRule`; where nobody votes every score is zero, whatever the prior."""
+        return leverage_voters(coefficients, labels, start)
+
+
+class ClassBooster(Protocol):
+    """Boosts one of the prepared problems."""
+
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
+        """Run at most ``n_rounds`` rounds on the problem of ``column``, and advance by so many."""
 
 
 def boost(
@@ -129,19 +162,21 @@ def boost(
     verbose: int = 0,
     title: str = "Boosting classes",
 ) -> list[Course]:
-    """Boost every class problem; ``n_rounds`` is one number or one per problem."""
-    n_columns = problems.labels.n_columns
-    rounds = np.broadcast_to(np.asarray(n_rounds), (n_columns,))
+    """Boost every problem; ``n_rounds`` is one number or one per problem."""
+    n_problems = rule.n_problems(problems.labels)
+    rounds = np.broadcast_to(np.asarray(n_rounds), (n_problems,))
     booster = rule.prepare(problems)
     # Seeds are drawn for all classes beforehand, so that threads cannot change the draws.
-    seeds = np.zeros(n_columns, dtype=int) if random_state is None else random_state.randint(2**31, size=n_columns)
+    seeds = np.zeros(n_problems, dtype=int)
+    if random_state is not None:
+        seeds = random_state.randint(2**31, size=n_problems)
 
     def boost_one(column: int) -> Course:
         draws = np.random.default_rng(seeds[column]).random(rounds[column] if random_state is not None else 0)
-        return booster.boost(column, int(rounds[column]), draws)
+        return booster.boost(column, int(rounds[column]), draws, advance)
 
-    with progress_bar(title, n_columns, verbose) as advance:
-        return map_in_threads(boost_one, range(n_columns), n_jobs, advance)
+    with progress_bar(title, int(rounds.sum()), verbose) as advance:
+        return map_in_threads(boost_one, range(n_problems), n_jobs)
 
 
 def gather_coefficients(courses: list[Course], n_voters: int) -> csr_array:

@@ -60,6 +60,10 @@ class Labels:
             return (self.codes(0) > 0).astype(np.int64)
         return self.members.indices.astype(np.int64)
 
+    def shares(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The prior: the share of the weight on each column's side."""
+        return np.asarray(self.members.T @ weight) / weight.sum()
+
     def take(self, rows: NDArray[np.integer] | slice) -> "Labels":
         """The labels of some rows."""
         return Labels(self.members[rows], self.n_classes, self.multilabel)

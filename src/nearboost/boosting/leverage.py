@@ -12,25 +12,44 @@ from nearboost.votes import Votes
 
 @dataclass(frozen=True)
 class Leverage:
-    """Voter j says ``values[j, c]`` = y_jc (start_j + α_jc) where stored, ``rest[j]`` = −start_j if not."""
+    """Voter j says ``values[j, c]`` on class c where stored, ``rest[j]`` if not.
+
+    With ``mass``, what was said on a row and class is divided by the mass of those who said it; where there is
+    none, the score is ``silence``.
+    """
 
     values: csr_array
     rest: NDArray[np.float64]
+    mass: "Leverage | None" = None
+    silence: NDArray[np.float64] | float = 0.0
 
     def scores(self, votes: Votes) -> NDArray[np.float64]:
-        """H of each row: b_ij · y_jc (start_j + α_jc), added over the voters in the order of their rank."""
+        """H of each row: the vote b_ij times what j says, added over the voters in the order of their rank."""
         from nearboost.kernels.votes import score_rows
 
         n_columns = self.values.shape[1]
-        scores = np.zeros((votes.n_rows, n_columns))
+        scores, divisors, silent = np.zeros((votes.n_rows, n_columns)), np.empty((0, n_columns)), None
+        if self.mass is not None:
+            divisors = self.mass.scores(votes)
+            silent = divisors == 0
+            divisors[silent] = 1.0
         score_rows(
             votes.indptr, votes.voters, votes.weights, self.values.indptr, self.values.indices,
-            self.values.data, self.rest, np.empty(n_columns), scores,
+            self.values.data, self.rest, np.empty(n_columns), divisors, scores,
         )  # fmt: skip
-        return scores
+        return scores if silent is None else np.where(silent, self.silence, scores)
 
-    def contributions(self, votes: Votes, row: int) -> NDArray[np.float64]:
-        """The terms of that sum for one row: voters x class problems."""
+    def contributions(self, votes: Votes, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The terms of that sum for one row, voters x classes, and what is said where nobody votes."""
+        terms = self._terms(votes, row)
+        if self.mass is None:
+            return terms, np.zeros(terms.shape[1])
+        mass = np.zeros(terms.shape[1])
+        for term in self.mass._terms(votes, row):  # one by one, as scores adds them
+            mass += term
+        return terms / np.where(mass == 0, 1.0, mass), np.where(mass == 0, self.silence, 0.0)
+
+    def _terms(self, votes: Votes, row: int) -> NDArray[np.float64]:
         from nearboost.kernels.votes import voter_contribution
 
         entries = range(votes.indptr[row], votes.indptr[row + 1])
@@ -44,7 +63,7 @@ class Leverage:
 
 
 def leverage_voters(coefficients: csr_array, labels: Labels, start: NDArray[np.float64]) -> Leverage:
-    """Sign the coefficients α of some voters by their labels and add what each starts with."""
+    """y_jc (start_j + α_jc): coefficients signed by the labels; −start_j on classes that are not stored."""
     alpha, members = coo_array(coefficients), coo_array(labels.members)
     members.data = np.ones(len(members.data))
     rows, columns = np.concatenate([alpha.row, members.row]), np.concatenate([alpha.col, members.col])
@@ -59,3 +78,12 @@ def leverage_voters(coefficients: csr_array, labels: Labels, start: NDArray[np.f
     values.eliminate_zeros()
     values.indptr, values.indices = values.indptr.astype(np.int32), values.indices.astype(np.int32)
     return Leverage(values, -start)
+
+
+def leverage_symmetric(coefficients: csr_array, labels: Labels) -> Leverage:
+    """α_j on j's own class and −α_j/(C−1) on every other (the symmetric codes of MLNN and MAPBoost)."""
+    alpha = coefficients.toarray().ravel()
+    values = csr_array(labels.members.astype(np.float64))
+    values.data = values.data * np.repeat(alpha, np.diff(values.indptr))
+    values.indptr, values.indices = values.indptr.astype(np.int32), values.indices.astype(np.int32)
+    return Leverage(values, -alpha / (labels.n_classes - 1))

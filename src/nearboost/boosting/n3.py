@@ -3,15 +3,16 @@
 from typing import Any
 
 from nearboost.base.validation import check_choice
-from nearboost.boosting.base import LeveragedNeighborsClassifier, default_rounds
+from nearboost.boosting.base import default_rounds
 from nearboost.boosting.engine import StepRule
 from nearboost.boosting.newton import NewtonRule
+from nearboost.boosting.per_class import WeightPerClass
 from nearboost.boosting.rational import MOST_ROUNDS, MOST_ROWS, RationalRule, exact_coefficients
 from nearboost.boosting.training import Outcome
 from nearboost.losses import get_loss
 
 
-class N3Classifier(LeveragedNeighborsClassifier):
+class N3Classifier(WeightPerClass):
     """Nearest neighbours whose votes are learned by Newton steps (N3).
 
     A round picks one example and moves its coefficient by a safe Newton step on a calibrated loss; the rows it
@@ -144,7 +145,7 @@ class N3Classifier(LeveragedNeighborsClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _step_rule(self) -> StepRule:
+    def _make_step_rule(self) -> StepRule:
         if self.arithmetic == "rational":
             return RationalRule(self.learning_rate, self.oracle, self.min_reverse_neighbors)
         return NewtonRule(get_loss(self.loss), self.learning_rate, self.oracle, self.min_reverse_neighbors)

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from nearboost.boosting.labels import Labels
 from nearboost.neighbors import Neighbors
-from nearboost.votes import votes_from_neighbors
+from nearboost.votes import VoteRule, cast_votes
 
 CANDIDATES = (1, 3, 5, 7, 11, 15)
 
@@ -17,31 +17,29 @@ def largest_neighborhood(groups: NDArray[np.int32]) -> int:
 
 
 def choose_n_neighbors(
-    neighbors: Neighbors, labels: Labels, vote_weights: str, n_prototypes: int | None = None
+    neighbors: Neighbors, labels: Labels, rule: VoteRule, n_prototypes: int | None = None
 ) -> int:
     """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
 
-    "As often" means within one standard error, two for rank votes; the largest because learned weights make use of
-    farther neighbours. One graph at the largest number serves all candidates. Multilabel rows count as right when
-    the label with the most votes is theirs. Among few prototypes, votes that do not fade must not outnumber a
-    class's share of them, or all voters would be heard on every query alike.
+    "As often" means within one standard error, two for votes that fade; the largest because learned weights make
+    use of farther neighbours. One graph at the largest number serves all candidates. Multilabel rows count as
+    right when the label with the most votes is theirs. Among few prototypes, votes that do not fade must not
+    outnumber a class's share of them, or all voters would be heard on every query alike.
     """
     most = neighbors.n_neighbors
-    if n_prototypes is not None and vote_weights != "rank":
+    if n_prototypes is not None and not rule.fades:
         most = min(most, max(1, n_prototypes // labels.n_classes))
     candidates = [k for k in CANDIDATES if k <= most]
-    share = (
-        np.array([_plain_vote_hits(neighbors.first(k), labels, vote_weights) for k in candidates]) / labels.n_rows
-    )
+    share = np.array([_plain_vote_hits(neighbors.first(k), labels, rule) for k in candidates]) / labels.n_rows
     best = share.max()
     error = np.sqrt(best * (1 - best) / labels.n_rows)
-    tolerance = error * (2 if vote_weights == "rank" else 1)  # far neighbours of little weight do little harm
+    tolerance = error * (2 if rule.fades else 1)  # far neighbours of little weight do little harm
     return candidates[int(np.flatnonzero(share >= best - tolerance)[-1])]
 
 
-def _plain_vote_hits(neighbors: Neighbors, labels: Labels, vote_weights: str) -> int:
+def _plain_vote_hits(neighbors: Neighbors, labels: Labels, rule: VoteRule) -> int:
     """How many rows the plain vote gets right; a tie is a miss unless the first of the tied classes is right."""
-    votes = votes_from_neighbors(neighbors, labels.n_rows, vote_weights)
+    votes = cast_votes(neighbors, rule.fitted(neighbors).in_training(neighbors), labels.n_rows)
     counts = csr_array(votes.matrix() @ labels.members.astype(np.float64))
     if labels.n_columns == 1 and not labels.multilabel:
         elected = counts.toarray().ravel() > votes.totals() / 2

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.boosting.engine import ORACLES, ClassProblems, Course, course_of, empty_record
+from nearboost.base.progress import Advance
+from nearboost.boosting.engine import ORACLES, ClassProblems, Course, OneVsRest, course_of, empty_record
 from nearboost.boosting.labels import Labels
 from nearboost.kernels.records import NewtonExamples, NewtonState, NewtonStep
 from nearboost.losses import Loss
@@ -21,7 +22,7 @@ def start_weights(labels: Labels) -> tuple[NDArray[np.float64], NDArray[np.float
 
 
 @dataclass(frozen=True)
-class NewtonRule:
+class NewtonRule(OneVsRest):
     """δ = learning_rate · L Σ v w b y y / Σ v b² (Table 2 of the N3 paper with weights and votes)."""
 
     loss: Loss
@@ -92,7 +93,7 @@ class NewtonBooster:
         start = self._problems.start_coefficient * (2 * for_class - vote.total[rows])
         return rows, codes, offsets + codes * start
 
-    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
         """See the engine."""
         kernels, graph, examples, step = self._kernels, self._graph, self._examples, self._step
         n_voters = self._problems.votes.n_voters
@@ -111,4 +112,5 @@ class NewtonBooster:
         record = empty_record(n_rounds)
         record.risk[0], record.held_risk[0] = self._risk + risk_change, self._held_risk + held_change
         done = kernels.newton_rounds(graph, examples, step, state, draws, record)
+        advance(n_rounds)
         return course_of(record, done)

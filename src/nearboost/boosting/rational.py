@@ -11,7 +11,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.boosting.engine import ClassProblems, Course
+from nearboost.base.progress import Advance
+from nearboost.boosting.engine import ClassProblems, Course, OneVsRest
 from nearboost.boosting.newton import start_weights
 from nearboost.votes import Votes
 
@@ -31,7 +32,7 @@ def margin_from_weight(weight: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True)
-class RationalRule:
+class RationalRule(OneVsRest):
     """The Newton rule in fractions; the oracle compares exactly."""
 
     learning_rate: float
@@ -58,7 +59,7 @@ class RationalBooster:
             self._squares.append(sum((self._v[i] * b * b for i, b in learning), Fraction(0)))
             self._eligible.append(len(learning) >= max(1, rule.min_reverse_neighbors))
 
-    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
         """See the engine."""
         codes = [int(code) for code in self._problems.labels.codes(column)]
         margins = self._start_margins(column, codes)
@@ -91,6 +92,7 @@ class RationalBooster:
             deltas.append(delta)
             risk.append(self._risk(margins))
             held_risk.append(self._held_risk(margins))
+        advance(n_rounds)
         floats = np.array([float(delta) for delta in deltas])
         return Course(np.array(picks, dtype=np.int32), floats, np.array(risk), np.array(held_risk), tuple(deltas))
 

@@ -19,13 +19,12 @@ from nearboost.boosting.engine import (
     gather_coefficients,
 )
 from nearboost.boosting.labels import Labels
-from nearboost.boosting.leverage import leverage_voters
 from nearboost.boosting.neighborhood import largest_neighborhood
 from nearboost.boosting.ranking import rank_examples, ranking_width
 from nearboost.boosting.start import PlainVote, count_plain_vote, fit_start_coefficient
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
-from nearboost.votes import Votes, votes_from_neighbors
+from nearboost.votes import VoteRule, Votes, cast_votes, votes_from_neighbors
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,7 @@ class Recipe:
     n_neighbors: int
     n_rounds: int
     n_prototypes: int | None
-    vote_weights: str
-    soft_lambda: float | None
+    vote_rule: VoteRule
     start: str
     metric: str
     search: str
@@ -67,11 +65,10 @@ class Recipe:
     n_jobs: int | None
     verbose: int
 
-    def votes(self, neighbors: Neighbors, n_voters: int, *, soft: bool = False) -> Votes:
-        """Votes of the first ``n_neighbors`` neighbours; ``soft`` as queries are voted on by soft UNN."""
-        k = min(self.n_neighbors, neighbors.indices.shape[1])
-        nearest = neighbors.first(k) if k else neighbors  # nobody to ask, nobody to vote
-        return votes_from_neighbors(nearest, n_voters, self.vote_weights, self.soft_lambda if soft else None)
+    def nearest(self, neighbors: Neighbors) -> Neighbors:
+        """The neighbours that vote: the first ``n_neighbors``, or as many as there are."""
+        k = min(self.n_neighbors, neighbors.n_neighbors)
+        return neighbors.first(k) if k else neighbors  # nobody to ask, nobody to vote
 
     def generator(self) -> np.random.RandomState:
         """A fresh generator: every use starts from the same seed, so that fits repeat."""
@@ -138,10 +135,12 @@ class Electorate:
     """Who may vote: the prototypes kept (None: everyone), and what they say before anything is learned.
 
     ``seen`` is the graph that queries will see; None when it depends on coefficients still to be learned.
+    ``vote_rule`` is the one that queries will be voted on by.
     """
 
     prototypes: NDArray[np.int64] | None
     seen: Neighbors | None
+    vote_rule: VoteRule
     votes: Votes
     reverse: Votes
     plain_vote: PlainVote | None
@@ -152,7 +151,7 @@ def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: 
     n_rows = data.labels.n_rows
     prototypes: NDArray[np.int64] | None = None
     seen: Neighbors | None = graph
-    votes = recipe.votes(graph, n_rows)
+    rule, votes = hold_vote(graph, recipe)
     if recipe.n_prototypes is not None:
         width = min(ranking_width(n_rows, recipe.n_prototypes), graph.n_neighbors)
         by_rank = votes_from_neighbors(graph.first(width), n_rows, "rank")
@@ -162,11 +161,18 @@ def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: 
             votes = votes.only(prototypes)
         else:
             seen = neighbors_among(data, np.arange(n_rows), prototypes, recipe)
-            votes = recipe.votes(seen, n_rows)
+            rule, votes = hold_vote(seen, recipe)
     elif recipe.vote_from == "prototypes":
         seen = None
     plain_vote = count_plain_vote(votes, data.labels, data.voter_weight) if recipe.start == "vote" else None
-    return Electorate(prototypes, seen, votes, votes.reversed(), plain_vote)
+    return Electorate(prototypes, seen, rule, votes, votes.reversed(), plain_vote)
+
+
+def hold_vote(graph: Neighbors, recipe: Recipe) -> tuple[VoteRule, Votes]:
+    """The votes on all training rows by their neighbours, and the rule that made them."""
+    nearest = recipe.nearest(graph)
+    rule = recipe.vote_rule.fitted(nearest)
+    return rule, cast_votes(nearest, rule.in_training(nearest), len(nearest.indices))
 
 
 def learn(
@@ -212,10 +218,12 @@ class Judged:
             return np.zeros((len(self.fold), data.labels.n_columns))
         else:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
-        votes = recipe.votes(neighbors, data.labels.n_rows, soft=True)
+        neighbors = recipe.nearest(neighbors)
+        votes = cast_votes(neighbors, self.electorate.vote_rule.on_queries(neighbors), data.labels.n_rows)
         votes = votes if prototypes is None else votes.only(prototypes)
         start = learned.start_coefficient * data.voter_weight
-        return leverage_voters(learned.coefficients, data.labels, start).scores(votes)
+        prior = data.labels.shares(data.weights.hold_out(self.fold).product)
+        return recipe.rule.leverage(learned.coefficients, data.labels, start, prior).scores(votes)
 
 
 @dataclass(frozen=True)
@@ -223,6 +231,7 @@ class Outcome:
     """What training found. ``judged`` and ``held_out_scores`` speak of the rows of the judge folds."""
 
     learned: Learned
+    vote_rule: VoteRule
     prototypes: NDArray[np.int64]
     n_rounds: int
     judged: NDArray[np.int64]
@@ -251,6 +260,7 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
     held_out = [judge.scores(data, recipe, n_rounds) for judge in judges]
     return Outcome(
         learned,
+        everyone.vote_rule,
         learned.voters if everyone.prototypes is None else everyone.prototypes,
         n_rounds,
         np.concatenate(folds) if folds else np.empty(0, dtype=np.int64),

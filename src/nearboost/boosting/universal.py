@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.progress import Advance
 from nearboost.boosting.engine import (
     ORACLES,
     ClassProblems,
     Course,
     ExampleWeights,
+    OneVsRest,
     course_of,
     empty_record,
 )
@@ -44,7 +46,7 @@ def margin_of_weight(loss: Loss, weight: NDArray[np.float64]) -> NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class UniversalRule:
+class UniversalRule(OneVsRest):
     """δ from W⁺ and W⁻, the weights in R_j that agree and disagree with j (Table 2.2)."""
 
     loss: Loss
@@ -76,7 +78,7 @@ class UniversalBooster:
         counts = members[self._graph.reverse_ptr[1:]] - members[self._graph.reverse_ptr[:-1]]
         self._eligible = counts >= max(1, rule.min_reverse_neighbors)
 
-    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64]) -> Course:
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
         """See the engine."""
         kernels, rule, loss = self._kernels, self._rule, self._rule.loss
         weights, n_voters = self._problems.weights, self._problems.votes.n_voters
@@ -105,7 +107,9 @@ class UniversalBooster:
         record.risk[0] = loss.value(margin[learning]).sum()
         record.held_risk[0] = (state.judge_weight * loss.value(margin)).sum()
         step = self._step(float((codes[learning] > 0).mean()), int(learning.sum()))
-        return course_of(record, kernels.universal_rounds(self._graph, step, state, draws, record))
+        done = kernels.universal_rounds(self._graph, step, state, draws, record)
+        advance(n_rounds)
+        return course_of(record, done)
 
     def _step(self, share: float, n_learning: int) -> UniversalStep:
         """The step of a class with this share of the rows.

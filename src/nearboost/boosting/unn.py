@@ -3,13 +3,14 @@
 from typing import Any
 
 from nearboost.base.validation import check_choice, check_positive
-from nearboost.boosting.base import LeveragedNeighborsClassifier
 from nearboost.boosting.engine import StepRule
+from nearboost.boosting.per_class import WeightPerClass
 from nearboost.boosting.universal import BALANCES, UniversalRule
 from nearboost.losses import get_loss
+from nearboost.votes import PlainVotes, VoteRule
 
 
-class UNNClassifier(LeveragedNeighborsClassifier):
+class UNNClassifier(WeightPerClass):
     """Nearest neighbours whose votes are learned by boosting (UNN, and soft UNN).
 
     A round picks one example, each at most once, and gives it the coefficient that minimises the loss on the
@@ -153,7 +154,7 @@ class UNNClassifier(LeveragedNeighborsClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _step_rule(self) -> StepRule:
+    def _make_step_rule(self) -> StepRule:
         return UniversalRule(
             get_loss(self.loss),
             self.learning_rate,
@@ -162,6 +163,9 @@ class UNNClassifier(LeveragedNeighborsClassifier):
             self.delta,
             self.balance,
         )
+
+    def _make_vote_rule(self) -> VoteRule:
+        return PlainVotes(self.vote_weights, self.soft_lambda)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -8,14 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_positive, check_whole
-from nearboost.boosting.calibration import Calibration, leading_class, two_sided
+from nearboost.boosting.calibration import Probabilities, leading_class, two_sided
 from nearboost.boosting.explanation import Explanation
 from nearboost.boosting.labels import Labels
 from nearboost.boosting.leverage import Leverage
-from nearboost.boosting.training import Recipe
 from nearboost.losses import get_loss
 from nearboost.neighbors import Neighbors, NeighborSearch
-from nearboost.votes import Votes
+from nearboost.votes import VoteRule, Votes, cast_votes
 
 _BLOCK_ENTRIES = 4_000_000  # scores at a time when predicting, so that memory stays bounded
 
@@ -28,12 +27,12 @@ class LeveragedVote:
     n_neighbors_: int
     intercept_: NDArray[np.float64]
     _labels: Labels
-    _calibration: Calibration
+    _calibration: Probabilities
     _leverage: Leverage
     _search: NeighborSearch | None
     _searched_rows: NDArray[np.int64]
     _may_vote: NDArray[np.int64] | None
-    _kept_recipe: Recipe
+    _vote_rule: VoteRule
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Scores H_c of each class; for two classes one number a row, positive for the second class."""
@@ -96,13 +95,14 @@ class LeveragedVote:
         for row in range(votes.n_rows):
             part = slice(votes.indptr[row], votes.indptr[row + 1])
             ranks = np.isin(found.indices[row], votes.voters[part])
+            contributions, silence = self._leverage.contributions(votes, row)
             explanations.append(
                 Explanation(
                     self._searched_rows[votes.voters[part]],
                     found.distances[row][ranks],
                     votes.weights[part],
-                    self._leverage.contributions(votes, row),
-                    self.intercept_,
+                    contributions,
+                    silence + self.intercept_,
                     self.classes_,
                 )
             )
@@ -120,7 +120,7 @@ class LeveragedVote:
             found = Neighbors(np.empty((len(X), 0), dtype=np.int32), np.empty((len(X), 0)))
         else:
             found = self._search.search(X, k)
-        votes = self._kept_recipe.votes(found, n_voters, soft=True)
+        votes = cast_votes(found, self._vote_rule.on_queries(found), n_voters)
         return found, votes if self._may_vote is None else votes.only(self._may_vote)
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:

@@ -86,3 +86,55 @@ class UniversalState(NamedTuple):
     open: Any
     known: Any
     changed: Any
+
+
+class EdgeStep(NamedTuple):
+    """How MLNN and MAPBoost step: r_ij per vote where labels agree and where they differ (below zero).
+
+    ``log_agree`` and ``log_differ`` are logarithms of the weight that smoothing adds to either side.
+    """
+
+    agreeing: float
+    differing: float
+    closed_form: bool
+    smoothing: float
+    always_smooth: bool
+    log_agree: float
+    log_differ: float
+
+
+class EdgeState(NamedTuple):
+    """One problem in progress.
+
+    Per example: its class, start weight, the logarithm of it and weight in learning, both weights in judging,
+    its edge. Per voter: w⁺ and w⁻, whether R_j has rows of both signs, its mean vote, whether it may be picked,
+    whether its δ has fallen since it was solved. ``tree`` is the oracle's; ``touched`` and ``stamp`` are scratch
+    space.
+    """
+
+    classes: Any
+    start: Any
+    log_start: Any
+    weight: Any
+    judge_start: Any
+    judge_weight: Any
+    edge: Any
+    agree: Any
+    differ: Any
+    two_sided: Any
+    mean_vote: Any
+    eligible: Any
+    tree: Any
+    stale: Any
+    touched: Any
+    stamp: Any
+
+
+class EdgeMeasures(NamedTuple):
+    """Per round: the pick's share of agreeing weight and of all weight, Z_t, roots solved and their steps."""
+
+    agreement: Any
+    coverage: Any
+    factor: Any
+    roots: Any
+    steps: Any

@@ -11,6 +11,7 @@ from nearboost.base.compiling import kernel
 from nearboost.base.loss_formulas import EXP, LOG
 from nearboost.kernels.losses import loss_value
 from nearboost.kernels.oracle import LARGEST_DECREASE, LARGEST_DELTA, RANDOM, TIE_WINDOW
+from nearboost.kernels.roots import inside
 
 STALE = 1e-3  # when the weights have fallen so far, sums kept by differences have lost as many digits
 VANISHED = 1e-280  # all margins are so large that no weight is left to learn from
@@ -81,16 +82,6 @@ def exact_delta(j, scale, graph, state, loss):
             return following
         delta = following
     return delta
-
-
-@kernel
-def inside(low, high):
-    """A point to go on from: the middle of the bracket, or farther out where it is open."""
-    if np.isinf(high):
-        return 2.0 * low + 1.0 if low > 0.0 else 1.0
-    if np.isinf(low):
-        return 2.0 * high - 1.0 if high < 0.0 else -1.0
-    return 0.5 * (low + high)
 
 
 @kernel

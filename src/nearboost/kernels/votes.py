@@ -12,15 +12,20 @@ def voter_contribution(voter, vote, coefficient_ptr, classes, values, rest, cont
 
 
 @kernel
-def score_rows(ptr, voters, vote, coefficient_ptr, classes, values, rest, contribution, scores):
-    """Scores of every row and class: contributions added in the order of the voters' rank."""
+def score_rows(ptr, voters, vote, coefficient_ptr, classes, values, rest, contribution, divisors, scores):
+    """Scores of every row and class: contributions added in the order of the voters' rank.
+
+    Each is divided by the row's ``divisors``, unless these are empty.
+    """
+    divide = len(divisors) > 0
     for row in range(len(ptr) - 1):
         for entry in range(ptr[row], ptr[row + 1]):
             j = voters[entry]
             if rest[j] != 0.0:
                 voter_contribution(j, vote[entry], coefficient_ptr, classes, values, rest, contribution)
                 for c in range(len(contribution)):
-                    scores[row, c] += contribution[c]
+                    scores[row, c] += contribution[c] / divisors[row, c] if divide else contribution[c]
             else:  # the same sums, over the classes this voter has values for
                 for stored in range(coefficient_ptr[j], coefficient_ptr[j + 1]):
-                    scores[row, classes[stored]] += vote[entry] * values[stored]
+                    c, term = classes[stored], vote[entry] * values[stored]
+                    scores[row, c] += term / divisors[row, c] if divide else term

@@ -1,5 +1,27 @@
 """Who votes on whom, and how much."""
 
-from nearboost.votes.record import VOTE_WEIGHTS, Votes, soft_rank_weights, votes_from_neighbors
+from nearboost.votes.record import Votes
+from nearboost.votes.rules import (
+    KERNELS,
+    VOTE_WEIGHTS,
+    Kernel,
+    KernelVotes,
+    PlainVotes,
+    VoteRule,
+    cast_votes,
+    soft_rank_weights,
+    votes_from_neighbors,
+)
 
-__all__ = ["VOTE_WEIGHTS", "Votes", "soft_rank_weights", "votes_from_neighbors"]
+__all__ = [
+    "KERNELS",
+    "VOTE_WEIGHTS",
+    "Kernel",
+    "KernelVotes",
+    "PlainVotes",
+    "VoteRule",
+    "Votes",
+    "cast_votes",
+    "soft_rank_weights",
+    "votes_from_neighbors",
+]

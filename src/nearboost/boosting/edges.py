@@ -1,0 +1,174 @@
+"""The step rule of MLNN and MAPBoost: one coefficient for all classes, by the exponential risk of edges."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from nearboost.base.progress import Advance
+from nearboost.boosting.engine import ClassProblems, Course, course_of, empty_record
+from nearboost.boosting.labels import Labels
+from nearboost.boosting.leverage import Leverage, leverage_symmetric, leverage_voters
+from nearboost.kernels.records import EdgeMeasures, EdgeState, EdgeStep
+
+ROUNDS_PER_STEP = 2_000  # between two steps of the progress bar
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What the theory says about the rounds of one problem, round by round.
+
+    Attributes
+    ----------
+    gamma : |p − 1/C|, how far the picked example's share p of agreeing weight is from chance, eq. (22)
+    eta : the share of all weight that the picked example votes on, eq. (23)
+    factors : Z_t, by which the round multiplied the exponential risk; their product is the risk
+    bound : exp(−C/(C−1) ηγ²τ) after τ rounds, with the smallest γ and η so far. Theorem 2 bounds the risk by it
+        for votes that are all alike
+    n_roots, n_steps : how many δ were solved for numerically, and the Newton steps this took
+    """
+
+    gamma: NDArray[np.float64]
+    eta: NDArray[np.float64]
+    factors: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    n_roots: NDArray[np.int32]
+    n_steps: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class EdgeRule:
+    """δ minimises Σ w e^(−δ r_ij), r_ij being the vote times 1/(C−1) or −1/(C−1)² (eq. 7 to 15).
+
+    ``votes_alike`` says that the closed form holds. ``always_smooth`` adds the weight by which the closed form is
+    smoothed to both sides of eq. (10), with the voter's mean vote, so that equal votes make the same δ either way.
+    ``normalised`` makes scores by eq. (3) of MAPBoost.
+    """
+
+    one_vs_all: bool
+    votes_alike: bool
+    always_smooth: bool
+    normalised: bool
+
+    def prepare(self, problems: ClassProblems) -> "EdgeBooster":
+        """See the engine."""
+        return EdgeBooster(self, problems)
+
+    def n_problems(self, labels: Labels) -> int:
+        """All classes at once, or one problem per class."""
+        return labels.n_columns if self.one_vs_all else 1
+
+    def leverage(
+        self,
+        coefficients: csr_array,
+        labels: Labels,
+        start: NDArray[np.float64],
+        prior: NDArray[np.float64],
+    ) -> Leverage:
+        """See the engine."""
+        if self.one_vs_all:
+            spoken, n_classes = leverage_voters(coefficients, labels, start), 2
+            mass = Leverage(abs(spoken.values), np.zeros(labels.n_rows))
+        else:
+            spoken, n_classes = leverage_symmetric(coefficients, labels), labels.n_classes
+            mass = Leverage(csr_array((labels.n_rows, labels.n_columns)), coefficients.toarray().ravel())
+        if not self.normalised:
+            return spoken
+        # Eq. (3) of MAPBoost: what is said over Σ α f; the prior in the same terms where nobody speaks.
+        return replace(spoken, mass=mass, silence=(n_classes * prior - 1) / (n_classes - 1))
+
+
+class EdgeBooster:
+    """Boosts the problems of one set of votes."""
+
+    def __init__(self, rule: EdgeRule, problems: ClassProblems) -> None:
+        from nearboost.kernels import edges
+
+        self._kernels = edges
+        self._rule = rule
+        self._problems = problems
+        self._graph = problems.graph()
+        v = problems.weights.product
+        self._start = v / v.sum()
+        with np.errstate(divide="ignore"):  # rows left out weigh nothing
+            self._log_start = np.log(self._start)
+        counted = np.concatenate([[0], np.cumsum(v[self._graph.reverse] > 0)])
+        sums = np.concatenate([[0.0], np.cumsum(self._graph.reverse_votes * (v[self._graph.reverse] > 0))])
+        first, last = self._graph.reverse_ptr[:-1], self._graph.reverse_ptr[1:]
+        members = counted[last] - counted[first]
+        self._eligible = members > 0
+        self._mean_vote = (sums[last] - sums[first]) / np.maximum(members, 1)
+
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
+        """See the engine."""
+        kernels, graph, labels = self._kernels, self._graph, self._problems.labels
+        n_voters, judge = self._problems.votes.n_voters, self._problems.weights.judge
+        if self._rule.one_vs_all:
+            classes, n_classes = (labels.codes(column) > 0).astype(np.int32), 2
+        else:
+            classes, n_classes = labels.classes().astype(np.int32), labels.n_classes
+        smoothing = 1 / np.count_nonzero(self._start)
+        step = EdgeStep(
+            agreeing=1 / (n_classes - 1),
+            differing=-1 / (n_classes - 1) ** 2,
+            closed_form=self._rule.votes_alike,
+            smoothing=smoothing,
+            always_smooth=self._rule.always_smooth,
+            log_agree=np.log(smoothing / (n_classes - 1)),
+            log_differ=np.log(smoothing),
+        )
+        judge_start = judge / max(judge.sum(), np.finfo(float).tiny)
+        state = EdgeState(
+            classes=classes,
+            start=self._start,
+            log_start=self._log_start,
+            weight=self._start.copy(),
+            judge_start=judge_start,
+            judge_weight=judge_start.copy(),
+            edge=np.zeros(len(self._start)),
+            agree=np.empty(n_voters),
+            differ=np.empty(n_voters),
+            two_sided=np.empty(n_voters, dtype=np.bool_),
+            mean_vote=self._mean_vote,
+            eligible=self._eligible,
+            tree=np.empty(2 << max(0, n_voters - 1).bit_length()),
+            stale=np.zeros(n_voters, dtype=np.bool_),
+            touched=np.empty(n_voters, dtype=np.int32),
+            stamp=np.zeros(n_voters, dtype=np.int32),
+        )
+        kernels.side_sums(graph, state)
+        state.two_sided[:] = (state.agree > 0) & (state.differ > 0)
+        kernels.plant_tree(graph, step, state)
+        record, measures = empty_record(n_rounds), empty_measures(n_rounds)
+        record.risk[0], record.held_risk[0] = 1.0, 1.0
+        done = 0
+        while done < n_rounds:
+            stop = min(n_rounds, done + ROUNDS_PER_STEP)
+            reached = kernels.edge_rounds(graph, step, state, record, measures, done, stop)
+            over = reached < stop
+            advance((n_rounds if over else stop) - done)
+            done = reached
+            if over:
+                break
+        return course_of(record, done, diagnose(measures, done, n_classes))
+
+
+def empty_measures(n_rounds: int) -> EdgeMeasures:
+    """Room for what the rounds of one problem measure."""
+    return EdgeMeasures(
+        np.empty(n_rounds),
+        np.empty(n_rounds),
+        np.empty(n_rounds),
+        np.empty(n_rounds, dtype=np.int32),
+        np.empty(n_rounds, dtype=np.int32),
+    )
+
+
+def diagnose(measures: EdgeMeasures, n_rounds: int, n_classes: int) -> Diagnostics:
+    """The weak index assumption and its bound, from what the first rounds measured."""
+    agreement, eta, factors, n_roots, n_steps = (measure[:n_rounds].copy() for measure in measures)
+    gamma = np.abs(agreement - 1 / n_classes)
+    least = np.minimum.accumulate(eta) * np.minimum.accumulate(gamma) ** 2
+    bound = np.exp(-n_classes / (n_classes - 1) * least * np.arange(1, n_rounds + 1))
+    return Diagnostics(gamma, eta, factors, bound, n_roots, n_steps)

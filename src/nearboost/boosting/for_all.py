@@ -1,0 +1,61 @@
+"""What MLNN and MAPBoost share: one weight per example for all classes, votes by a kernel."""
+
+from typing import Any, cast
+
+from scipy.sparse import csr_array
+
+from nearboost.base.validation import check_choice, check_flag, check_positive
+from nearboost.boosting.base import LeveragedNeighborsClassifier, default_rounds
+from nearboost.boosting.edges import EdgeRule
+from nearboost.boosting.engine import StepRule
+from nearboost.boosting.training import Outcome
+from nearboost.votes import KernelVotes
+
+
+class WeightForAll(LeveragedNeighborsClassifier):
+    """All classes at once, or with ``one_vs_all`` one at a time by the same algorithm with C = 2."""
+
+    # As published; there is nothing to choose.
+    loss = "exp"
+    start = "zero"
+    oracle = "delta"
+    _normalised: bool  # whether scores are shares of what was said
+
+    @property
+    def _multilabel(self) -> bool:  # type: ignore[override]
+        return bool(self.one_vs_all)
+
+    def _make_step_rule(self) -> StepRule:
+        alike = self._make_vote_rule().alike
+        return EdgeRule(self.one_vs_all, alike, self.smoothing == "always", self._normalised)
+
+    def _rounds(self, n_rows: int, n_classes: int) -> int:
+        if self.n_rounds is not None:
+            return int(self.n_rounds)
+        return default_rounds(n_rows, n_classes if self.one_vs_all else 1)
+
+    def _present(self, coefficients: csr_array) -> Any:
+        return coefficients if self.one_vs_all else coefficients.toarray().ravel()
+
+    def _keep(self, outcome: Outcome) -> None:
+        super()._keep(outcome)
+        self.diagnostics_ = [course.diagnostics for course in outcome.learned.courses]
+        self.sigma_ = cast(KernelVotes, self._vote_rule).sigma
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_flag("one_vs_all", self.one_vs_all)
+        check_choice("smoothing", self.smoothing, ("one_sided", "always"))
+
+    def _check_sigma(self, kernel: Any) -> None:
+        if isinstance(self.sigma, str):
+            check_choice("sigma", self.sigma, ("sqrt", None))
+        else:
+            check_positive("sigma", self.sigma, optional=True)
+        if self.sigma is None or kernel == "adaptive":
+            return
+        if kernel != "gaussian" or self.sigma == "sqrt":
+            raise ValueError(
+                f"sigma={self.sigma!r} has no meaning here: a number is the width of 'gaussian' or a multiple of "
+                "that of 'adaptive', and 'sqrt' a width of 'adaptive'; leave it None otherwise."
+            )

@@ -1,0 +1,180 @@
+"""How neighbours become votes: by rank or distance (UNN, N3), or by a kernel (MLNN, MAPBoost)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.neighbors import Neighbors, as_csr
+from nearboost.votes.record import Votes
+
+VOTE_WEIGHTS = ("uniform", "rank", "gaussian")
+KERNELS = ("knn", "gaussian", "adaptive")
+NO_VOTE = 1e-6  # a kernel value below this share of the row's largest
+
+Weights = NDArray[np.float64]
+Kernel = str | Callable[[Weights], Weights]
+
+
+class VoteRule(Protocol):
+    """Weighs neighbours by their distances, sorted from the nearest, in training and at query time."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether every voter's vote is the same."""
+
+    @property
+    def fades(self) -> bool:
+        """Whether the votes of far neighbours count so little that a few more do no harm."""
+
+    def fitted(self, graph: Neighbors) -> "VoteRule":
+        """The same rule with what it takes from the graph that training rows see."""
+
+    def in_training(self, graph: Neighbors) -> Weights:
+        """Votes on all training rows; row j of the graph is also voter j."""
+
+    def on_queries(self, neighbors: Neighbors) -> Weights:
+        """Votes on rows that are not voters themselves."""
+
+
+@dataclass(frozen=True)
+class PlainVotes:
+    """ "uniform" is 1 (as published), "rank" 1/r at rank r, "gaussian" exp(−d²/2ρ²) with ρ the farthest voter's
+    distance. ``soft_lambda`` is the soft UNN of eq. (2.31), for queries."""
+
+    kind: str
+    soft_lambda: float | None = None
+
+    @property
+    def alike(self) -> bool:
+        """See `VoteRule`."""
+        return self.kind == "uniform"
+
+    @property
+    def fades(self) -> bool:
+        """See `VoteRule`."""
+        return self.kind == "rank"
+
+    def fitted(self, graph: Neighbors) -> "PlainVotes":
+        """Nothing depends on the graph."""
+        return self
+
+    def in_training(self, graph: Neighbors) -> Weights:
+        """See `VoteRule`."""
+        n_rows, k = graph.indices.shape
+        if self.kind == "gaussian":
+            return gaussian(graph.distances, farthest(graph))
+        return np.tile(1 / np.arange(1, k + 1) if self.kind == "rank" else np.ones(k), (n_rows, 1))
+
+    def on_queries(self, neighbors: Neighbors) -> Weights:
+        """See `VoteRule`."""
+        if self.soft_lambda is None:
+            return self.in_training(neighbors)
+        n_rows, k = neighbors.indices.shape
+        return np.tile(soft_rank_weights(k, self.soft_lambda), (n_rows, 1))
+
+
+@dataclass(frozen=True)
+class KernelVotes:
+    """A kernel, cut off at the k-th neighbour.
+
+    "knn" is 1; "gaussian" exp(−d²/2σ²) with one σ for all (``sigma``, by default the median distance ρ_k of the
+    k-th neighbour in training); "adaptive" the same with σ = ρ_k of the row voted on, times ``sigma``, or
+    √(2ρ_k) for ``sigma="sqrt"``; a callable takes distances and returns similarities.
+
+    ``density`` makes the votes of MAPBoost: they sum to 1 on each row, and in training an adaptive bandwidth is
+    the voter's own (the sample-point estimator) rather than that of the row voted on (the balloon estimator).
+    """
+
+    kernel: Kernel
+    sigma: float | str | None = None
+    density: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """See `VoteRule`."""
+        return self.kernel == "knn"
+
+    @property
+    def fades(self) -> bool:
+        """See `VoteRule`."""
+        return False
+
+    def fitted(self, graph: Neighbors) -> "KernelVotes":
+        """With σ of the fixed Gaussian known."""
+        if self.kernel != "gaussian" or self.sigma is not None:
+            return self
+        return replace(self, sigma=float(np.median(farthest(graph))))
+
+    def in_training(self, graph: Neighbors) -> Weights:
+        """See `VoteRule`."""
+        radius = farthest(graph)
+        return self._weigh(graph.distances, radius[graph.indices, 0] if self.density else radius)
+
+    def on_queries(self, neighbors: Neighbors) -> Weights:
+        """See `VoteRule`."""
+        return self._weigh(neighbors.distances, farthest(neighbors))
+
+    def _weigh(self, distances: Weights, radius: Weights) -> Weights:
+        if callable(self.kernel):
+            values = check_similarities(self.kernel(distances), distances)
+        elif self.kernel == "knn":
+            values = np.ones_like(distances)
+        else:
+            values = gaussian(distances, self._bandwidth(radius))
+        values = np.where(values < NO_VOTE * values.max(axis=1, keepdims=True, initial=0.0), 0.0, values)
+        if not self.density:
+            return values
+        total = values.sum(axis=1, keepdims=True)
+        return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+
+    def _bandwidth(self, radius: Weights) -> Weights:
+        if self.kernel == "gaussian":
+            return np.full_like(radius, self.sigma)
+        if self.sigma == "sqrt":
+            return np.sqrt(2 * radius)
+        return radius if self.sigma is None else radius * float(self.sigma)
+
+
+def cast_votes(neighbors: Neighbors, weights: Weights, n_voters: int) -> Votes:
+    """Votes of neighbours with these weights; a weight of zero is no vote."""
+    indptr, voters = as_csr(neighbors)
+    flat = np.ascontiguousarray(weights).ravel()
+    votes = Votes(indptr, voters, flat, n_voters)
+    return votes if flat.all() else votes.where(flat > 0)
+
+
+def votes_from_neighbors(neighbors: Neighbors, n_voters: int, kind: str) -> Votes:
+    """Plain votes of some ``kind``, see `PlainVotes`."""
+    return cast_votes(neighbors, PlainVotes(kind).in_training(neighbors), n_voters)
+
+
+def farthest(neighbors: Neighbors) -> Weights:
+    """ρ_k of every row, the distance of its farthest voter, as a column."""
+    return neighbors.distances[:, -1:]
+
+
+def gaussian(distances: Weights, bandwidth: Weights) -> Weights:
+    """exp(−d²/2σ²); a bandwidth of zero stands among duplicates, which all count fully."""
+    share = np.divide(distances, bandwidth, out=np.zeros_like(distances), where=bandwidth > 0)
+    return np.exp(-0.5 * share**2)
+
+
+def soft_rank_weights(k: int, soft_lambda: float) -> Weights:
+    """β_r = 1/(1 + e^{λ(r−1)}), eq. (2.31), for ranks 1 to k."""
+    return 1 / (1 + np.exp(np.minimum(soft_lambda * np.arange(k), 700.0)))
+
+
+def check_similarities(values: object, distances: Weights) -> Weights:
+    """What a kernel of the user's returned, if it can be used."""
+    similarities = np.asarray(values, dtype=np.float64)
+    if similarities.shape != distances.shape:
+        raise ValueError(
+            f"The kernel returned shape {similarities.shape} for distances of shape {distances.shape}; it must "
+            "return one similarity for each distance."
+        )
+    if not np.all(np.isfinite(similarities)) or np.any(similarities < 0):
+        raise ValueError("The kernel returned numbers below zero or not finite; similarities must be at least 0.")
+    return similarities
