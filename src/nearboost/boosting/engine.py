@@ -160,7 +160,7 @@ def boost(
     random_state: np.random.RandomState | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
-    title: str = "Boosting classes",
+    title: str = "Boosting",
 ) -> list[Course]:
     """Boost every problem; ``n_rounds`` is one number or one per problem."""
     n_problems = rule.n_problems(problems.labels)

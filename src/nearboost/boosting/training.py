@@ -181,7 +181,7 @@ def learn(
     weights: ExampleWeights,
     recipe: Recipe,
     n_rounds: int,
-    title: str = "Boosting classes",
+    title: str = "Boosting",
 ) -> Learned:
     """Learn the coefficients of these voters."""
     start, vote = 0.0, voters.plain_vote
