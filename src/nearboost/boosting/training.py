@@ -3,12 +3,14 @@
 Each step is one function over small immutable records; nothing here knows about estimators.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
 from nearboost.boosting.calibration import leading_class
 from nearboost.boosting.engine import (
     ClassProblems,
@@ -242,14 +244,7 @@ class Outcome:
 def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArray[np.int64]]) -> Outcome:
     """Judge first, because the judges may choose the number of rounds; then learn from all rows."""
     everyone = elect(data, graph, data.weights, recipe)
-    judges = []
-    for number, fold in enumerate(folds, start=1):
-        weights = data.weights.hold_out(fold)
-        # A choice of prototypes has seen the fold's labels and must be made again without them.
-        electorate = everyone if recipe.n_prototypes is None else elect(data, graph, weights, recipe)
-        title = f"Judge fold {number} of {len(folds)}"
-        learned = learn(electorate, data, weights, recipe, recipe.n_rounds, title)
-        judges.append(Judged(fold, electorate, learned))
+    judges = judge(folds, everyone, data, graph, recipe)
     risk = held_out_path([judge.learned for judge in judges]) if judges else None
     n_rounds = recipe.n_rounds
     if risk is not None and recipe.early_stopping:
@@ -267,6 +262,25 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
         np.concatenate(held_out) if folds else np.empty((0, data.labels.n_columns)),
         risk,
     )
+
+
+def judge(
+    folds: list[NDArray[np.int64]], everyone: Electorate, data: TrainingSet, graph: Neighbors, recipe: Recipe
+) -> list[Judged]:
+    """Learn once without each fold. Where there is one problem only, threads take a fold each."""
+    by_fold = len(folds) > 1 and recipe.rule.n_problems(data.labels) == 1
+    inside = replace(recipe, n_jobs=1, verbose=0) if by_fold else recipe
+
+    def judge_one(number: int) -> Judged:
+        fold = folds[number]
+        weights = data.weights.hold_out(fold)
+        # A choice of prototypes has seen the fold's labels and must be made again without them.
+        electorate = everyone if recipe.n_prototypes is None else elect(data, graph, weights, inside)
+        title = f"Judge fold {number + 1} of {len(folds)}"
+        return Judged(fold, electorate, learn(electorate, data, weights, inside, recipe.n_rounds, title))
+
+    with progress_bar("Judge folds", len(folds), recipe.verbose if by_fold else 0) as advance:
+        return map_in_threads(judge_one, range(len(folds)), recipe.n_jobs if by_fold else 1, advance)
 
 
 def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> int:
