@@ -267,7 +267,7 @@ def test_nobody_to_vote(cls, start, more):
     assert len(model.prototypes_) == 0
     np.testing.assert_array_equal(model.decision_function(X), 0)
     assert_sound(model, X)
-    with pytest.warns(UserWarning, match="every score is zero"):
+    with pytest.warns(UserWarning, match="every row gets the same answer"):
         cls(3, start=start, vote_from="prototypes", min_reverse_neighbors=59, **more).fit(X, Y)
 
 

@@ -74,7 +74,7 @@ def test_votes_of_the_estimators_are_the_papers_kernels(kernel):
         "adaptive": reference.gaussian_kernel(graph.distances, rho),
     }[kernel]
     r = reference.edge_matrix(graph.indices, K, classes, 4)
-    expected = reference.mlnn(r, 4, n_rounds=20, equal_votes=kernel == "knn")
+    expected = reference.mlnn(r, 4, n_rounds=20, equal_votes=kernel == "knn", always_smooth=True)
     model = MLNNClassifier(5, kernel=kernel, n_rounds=20).fit(X, classes)
     alpha = np.zeros(len(X))
     alpha[model.prototypes_] = model.coefficients_
@@ -86,7 +86,7 @@ def test_density_estimates_of_mapboost():
     graph = brute_force(X, 5)
     f = reference.density_estimate(graph.indices, graph.distances, graph.distances[:, -1])
     r = reference.edge_matrix(graph.indices, f, classes, 4)
-    expected = reference.mlnn(r, 4, n_rounds=20, equal_votes=False)
+    expected = reference.mlnn(r, 4, n_rounds=20, equal_votes=False, always_smooth=True)
     model = MAPBoostClassifier(5, estimator="adaptive", n_rounds=20).fit(X, classes)
     alpha = np.zeros(len(X))
     alpha[model.prototypes_] = model.coefficients_
@@ -116,12 +116,13 @@ def test_scores_are_symmetric_codes_times_weights():
         found = NeighborSearch(X).search(rows, 5)
         K = reference.gaussian_kernel(found.distances, found.distances[:, -1])
         h = np.einsum("qk,qkc->qc", alpha[found.indices] * K, y[found.indices])
+        prior = np.bincount(classes) / len(classes)
+        mass = (alpha[found.indices] * K).sum(axis=1, keepdims=True)
+        h = np.where(mass > 0, h, (4 * prior - 1) / 3)
         if isinstance(model, MAPBoostClassifier):
-            mass = (alpha[found.indices] * K).sum(axis=1, keepdims=True)
-            prior = np.bincount(classes) / len(classes)
             P = np.einsum("qk,qkc->qc", alpha[found.indices] * K, (y[found.indices] == 1).astype(float))
             P = np.where(mass > 0, P / np.where(mass > 0, mass, 1), prior)
-            h = np.where(mass > 0, h / np.where(mass > 0, mass, 1), (4 * prior - 1) / 3)
+            h = np.where(mass > 0, h / np.where(mass > 0, mass, 1), h)
             np.testing.assert_allclose(model.predict_proba(rows), P, rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(model.class_posteriors(rows), P, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(model.decision_function(rows), h, rtol=1e-12, atol=1e-12)
@@ -184,7 +185,7 @@ MODELS = [
     MLNNClassifier(5),
     MLNNClassifier(5, kernel="gaussian", n_prototypes=0.3),
     MLNNClassifier(5, kernel="adaptive", sigma="sqrt", one_vs_all=True),
-    MLNNClassifier(5, kernel="adaptive", smoothing="always", n_rounds=40),
+    MLNNClassifier(5, kernel="adaptive", smoothing="one_sided", n_rounds=40),
     MLNNClassifier(5, kernel=closeness, metric="l1", vote_from="prototypes", n_rounds=20),
     MAPBoostClassifier(5),
     MAPBoostClassifier(5, estimator="adaptive", n_prototypes=20, smoothing="always"),
@@ -299,7 +300,70 @@ def test_nobody_to_vote_is_the_prior():
     model = MAPBoostClassifier(5, n_rounds=0).fit(X, classes)
     np.testing.assert_allclose(model.predict_proba(X[:4]), np.tile(np.bincount(classes) / 90, (4, 1)), rtol=1e-12)
     assert (model.predict(X) == np.bincount(classes).argmax()).all()
-    np.testing.assert_array_equal(MLNNClassifier(5, n_rounds=0).fit(X, classes).decision_function(X), 0)
+    silent = MLNNClassifier(5, n_rounds=0).fit(X, classes)
+    assert (silent.predict(X) == np.bincount(classes).argmax()).all()
+    np.testing.assert_array_equal(silent.explain(X[:1])[0].total(), silent.decision_function(X[:1])[0])
+
+
+@QUIET
+@pytest.mark.parametrize("cls", [MLNNClassifier, MAPBoostClassifier])
+def test_the_names_of_two_classes_do_not_matter(cls):
+    """Rows that nobody speaks on must not be counted for the class that happens to be first."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 4))
+    y = (rng.random(300) < 0.05 + 0.3 * (X[:, 0] > 1)).astype(int)
+    one, other = cls(5).fit(X, y), cls(5).fit(X, 1 - y)
+    assert one.n_rounds_ == other.n_rounds_ > 0
+    np.testing.assert_allclose(one.decision_function(X), -other.decision_function(X), rtol=1e-9, atol=1e-12)
+
+
+@QUIET
+@pytest.mark.parametrize("factor", [1e-200, 1e-30, 1e30, 1e200])
+def test_only_ratios_of_kernel_values_matter(factor):
+    X, classes = random_rows(29, m=150)
+    plain = MLNNClassifier(7, kernel=lambda d: np.exp(-d), n_rounds=60).fit(X, classes)
+    scaled = MLNNClassifier(7, kernel=lambda d: np.exp(-d) * factor, n_rounds=60).fit(X, classes)
+    np.testing.assert_array_equal(plain.prototypes_, scaled.prototypes_)
+    np.testing.assert_allclose(scaled.coefficients_ * factor, plain.coefficients_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_kernel_may_write_into_what_it_is_given():
+    def in_place(distances):
+        distances /= 2
+        return np.exp(-distances)
+
+    X, classes = random_rows(30, m=100)
+    one = MLNNClassifier(5, kernel=in_place).fit(X, classes)
+    two = MLNNClassifier(5, kernel=lambda d: np.exp(-d / 2)).fit(X, classes)
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+    np.testing.assert_array_equal(one.neighbors_.distances, two.neighbors_.distances)
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 0.02, 0.05, 0.1, 0.2, 1.0])
+@QUIET
+def test_narrow_kernels(sigma):
+    """Votes from 1 down to nothing on neighbouring rows."""
+    X, classes = random_rows(31, m=300)
+    for model in (
+        MLNNClassifier(7, kernel="gaussian", sigma=sigma),
+        MLNNClassifier(7, kernel="adaptive", sigma=sigma),
+    ):
+        for smoothing in ("always", "one_sided"):
+            model.set_params(smoothing=smoothing).fit(X, classes)
+            assert np.isfinite(model.decision_function(X)).all()
+            assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_posteriors_do_not_depend_on_the_calibration():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    Y = np.stack([X[:, 0] > 0, X[:, 1] > 0.5, X.sum(axis=1) > 0], axis=1).astype(int)
+    one, two = (
+        MAPBoostClassifier(5, one_vs_all=True, n_rounds=30, calibration=c).fit(X, Y)
+        for c in ("posterior", "temperature")
+    )
+    np.testing.assert_allclose(one.class_posteriors(X), two.class_posteriors(X), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -338,3 +402,18 @@ def test_never_a_nan_whatever_the_kernel_values(scale, smoothing):
         assert np.isfinite(model.decision_function(X)).all()
         assert np.isfinite(model.predict_proba(X)).all()
         assert all(np.isfinite(risk).all() for risk in model.history_)
+
+
+def test_rows_that_no_judge_could_hear_are_told_of():
+    """With two groups, whoever may vote on a held-out row has voted on held-out rows only."""
+    X, classes = random_rows(32, m=200)
+    with pytest.warns(UserWarning, match="Only 0 of 200 held-out rows"):
+        model = MLNNClassifier(7).fit(X, classes, groups=np.arange(200) % 2)
+    assert model.n_rounds_ > 1
+    assert model.score(X, classes) > 0.6
+
+
+def test_faint_votes_are_told_of():
+    X, classes = random_rows(33, m=200)
+    with pytest.warns(UserWarning, match="widen the kernel"):
+        MLNNClassifier(7, kernel="gaussian", sigma=0.01).fit(X, classes)

@@ -153,7 +153,20 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         from_few = recipe.vote_from == "prototypes"
         silent = from_few or not outcome.learned.start_coefficient
         if not len(outcome.prototypes) and silent:
-            warnings.warn("No example was worth leveraging, so every score is zero.", UserWarning, stacklevel=3)
+            warnings.warn(
+                f"No example was given a weight in {outcome.n_rounds} rounds, so every row gets the same answer; "
+                "give n_rounds, or check that rows of one class are among each other's neighbours.",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif len(outcome.judged) and outcome.n_heard < len(outcome.judged) / 2:
+            warnings.warn(
+                f"Only {outcome.n_heard} of {len(outcome.judged)} held-out rows had a voter with a weight, so "
+                "held-out figures and rounds chosen by them say little; use more neighbours or more groups, or "
+                "give n_rounds.",
+                UserWarning,
+                stacklevel=3,
+            )
         if from_few and recipe.n_prototypes is None and self.start == "vote":
             warnings.warn(
                 'vote_from="prototypes" without n_prototypes lets queries see other voters than learning did; '

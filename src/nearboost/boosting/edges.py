@@ -13,6 +13,7 @@ from nearboost.boosting.leverage import Leverage, leverage_symmetric, leverage_v
 from nearboost.kernels.records import EdgeMeasures, EdgeState, EdgeStep
 
 ROUNDS_PER_STEP = 2_000  # between two steps of the progress bar
+FAINTEST = 1e-100  # mean vote, in units of the largest, of an example that can be weighed up
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,9 @@ class EdgeRule:
         else:
             spoken, n_classes = leverage_symmetric(coefficients, labels), labels.n_classes
             mass = Leverage(csr_array((labels.n_rows, labels.n_columns)), coefficients.toarray().ravel())
-        if not self.normalised:
-            return spoken
-        # Eq. (3) of MAPBoost: what is said over Σ α f; the prior in the same terms where nobody speaks.
-        return replace(spoken, mass=mass, silence=(n_classes * prior - 1) / (n_classes - 1))
+        # Where nobody speaks, the prior in the terms of eq. (3) of MAPBoost, which is what is said over Σ α f.
+        silence = (n_classes * prior - 1) / (n_classes - 1)
+        return replace(spoken, mass=mass if self.normalised else None, silence=silence)
 
 
 class EdgeBooster:
@@ -88,17 +88,26 @@ class EdgeBooster:
         self._kernels = edges
         self._rule = rule
         self._problems = problems
-        self._graph = problems.graph()
+        graph = problems.graph()
+        # Only ratios of votes matter to what is learned; in units of the largest, none is too small or too large.
+        self._unit = float(graph.votes.max(initial=0.0)) or 1.0
+        self._graph = graph._replace(
+            votes=graph.votes / self._unit, reverse_votes=graph.reverse_votes / self._unit
+        )
         v = problems.weights.product
         self._start = v / v.sum()
         with np.errstate(divide="ignore"):  # rows left out weigh nothing
             self._log_start = np.log(self._start)
-        counted = np.concatenate([[0], np.cumsum(v[self._graph.reverse] > 0)])
-        sums = np.concatenate([[0.0], np.cumsum(self._graph.reverse_votes * (v[self._graph.reverse] > 0))])
-        first, last = self._graph.reverse_ptr[:-1], self._graph.reverse_ptr[1:]
-        members = counted[last] - counted[first]
-        self._eligible = members > 0
-        self._mean_vote = (sums[last] - sums[first]) / np.maximum(members, 1)
+        voters = np.repeat(np.arange(problems.votes.n_voters), np.diff(graph.reverse_ptr))
+        counted = (v[graph.reverse] > 0).astype(np.float64)
+        members = np.bincount(voters, counted, problems.votes.n_voters)
+        sums = np.bincount(voters, counted * self._graph.reverse_votes, problems.votes.n_voters)
+        self._mean_vote = sums / np.maximum(members, 1)
+        # Voters too faint to be weighed up are never looked at.
+        units = np.where(self._mean_vote > FAINTEST, self._mean_vote, 1.0)
+        self._relative_votes = self._graph.reverse_votes / units[voters]
+        self._log_votes = np.log(self._relative_votes)
+        self._eligible = (members > 0) & (self._mean_vote > FAINTEST)
 
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
         """See the engine."""
@@ -117,6 +126,8 @@ class EdgeBooster:
             always_smooth=self._rule.always_smooth,
             log_agree=np.log(smoothing / (n_classes - 1)),
             log_differ=np.log(smoothing),
+            log_agreeing=-np.log(n_classes - 1),
+            log_differing=-2 * np.log(n_classes - 1),
         )
         judge_start = judge / max(judge.sum(), np.finfo(float).tiny)
         state = EdgeState(
@@ -136,6 +147,8 @@ class EdgeBooster:
             stale=np.zeros(n_voters, dtype=np.bool_),
             touched=np.empty(n_voters, dtype=np.int32),
             stamp=np.zeros(n_voters, dtype=np.int32),
+            relative_votes=self._relative_votes,
+            log_votes=self._log_votes,
         )
         kernels.side_sums(graph, state)
         state.two_sided[:] = (state.agree > 0) & (state.differ > 0)
@@ -151,6 +164,7 @@ class EdgeBooster:
             done = reached
             if over:
                 break
+        record.deltas[:done] /= self._unit
         return course_of(record, done, diagnose(measures, done, n_classes))
 
 

@@ -1,7 +1,9 @@
 """What MLNN and MAPBoost share: one weight per example for all classes, votes by a kernel."""
 
+import warnings
 from typing import Any, cast
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from nearboost.base.validation import check_choice, check_flag, check_positive
@@ -10,6 +12,8 @@ from nearboost.boosting.edges import EdgeRule
 from nearboost.boosting.engine import StepRule
 from nearboost.boosting.training import Outcome
 from nearboost.votes import KernelVotes
+
+FAINT = 1e-3
 
 
 class WeightForAll(LeveragedNeighborsClassifier):
@@ -40,12 +44,21 @@ class WeightForAll(LeveragedNeighborsClassifier):
     def _keep(self, outcome: Outcome) -> None:
         super()._keep(outcome)
         self.diagnostics_ = [course.diagnostics for course in outcome.learned.courses]
-        self.sigma_ = cast(KernelVotes, self._vote_rule).sigma
+        rule = cast(KernelVotes, self._vote_rule)
+        self.sigma_ = rule.sigma
+        strongest = rule.in_training(self.neighbors_).max(axis=1)
+        if np.median(strongest) < FAINT * strongest.max():
+            warnings.warn(
+                "On most rows even the strongest vote is less than a thousandth of that on others, which boosting "
+                "from the largest step cannot use; widen the kernel (sigma) or use 'adaptive'.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag("one_vs_all", self.one_vs_all)
-        check_choice("smoothing", self.smoothing, ("one_sided", "always"))
+        check_choice("smoothing", self.smoothing, ("always", "one_sided"))
 
     def _check_sigma(self, kernel: Any) -> None:
         if isinstance(self.sigma, str):

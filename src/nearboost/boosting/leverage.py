@@ -14,8 +14,8 @@ from nearboost.votes import Votes
 class Leverage:
     """Voter j says ``values[j, c]`` on class c where stored, ``rest[j]`` if not.
 
-    With ``mass``, what was said on a row and class is divided by the mass of those who said it; where there is
-    none, the score is ``silence``.
+    With ``mass``, what was said on a row and class is divided by the mass of those who said it. ``silence`` is
+    the score where nothing is said.
     """
 
     values: csr_array
@@ -28,26 +28,27 @@ class Leverage:
         from nearboost.kernels.votes import score_rows
 
         n_columns = self.values.shape[1]
-        scores, divisors, silent = np.zeros((votes.n_rows, n_columns)), np.empty((0, n_columns)), None
+        scores, divisors = np.zeros((votes.n_rows, n_columns)), np.empty((0, n_columns))
         if self.mass is not None:
             divisors = self.mass.scores(votes)
-            silent = divisors == 0
-            divisors[silent] = 1.0
+            divisors[divisors == 0] = 1.0
         score_rows(
             votes.indptr, votes.voters, votes.weights, self.values.indptr, self.values.indices,
             self.values.data, self.rest, np.empty(n_columns), divisors, scores,
         )  # fmt: skip
-        return scores if silent is None else np.where(silent, self.silence, scores)
+        return scores + self._unsaid(scores)
 
     def contributions(self, votes: Votes, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The terms of that sum for one row, voters x classes, and what is said where nobody votes."""
         terms = self._terms(votes, row)
-        if self.mass is None:
-            return terms, np.zeros(terms.shape[1])
-        mass = np.zeros(terms.shape[1])
-        for term in self.mass._terms(votes, row):  # one by one, as scores adds them
-            mass += term
-        return terms / np.where(mass == 0, 1.0, mass), np.where(mass == 0, self.silence, 0.0)
+        if self.mass is not None:
+            mass = _add_up(self.mass._terms(votes, row))
+            terms /= np.where(mass == 0, 1.0, mass)
+        return terms, self._unsaid(_add_up(terms))
+
+    def _unsaid(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is added to scores for the silence in them."""
+        return np.where(scores == 0, self.silence, 0.0)
 
     def _terms(self, votes: Votes, row: int) -> NDArray[np.float64]:
         from nearboost.kernels.votes import voter_contribution
@@ -60,6 +61,14 @@ class Leverage:
                 self.values.data, self.rest, term,
             )  # fmt: skip
         return terms
+
+
+def _add_up(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One by one, as scores are added."""
+    total = np.zeros(terms.shape[1])
+    for term in terms:
+        total += term
+    return total
 
 
 def leverage_voters(coefficients: csr_array, labels: Labels, start: NDArray[np.float64]) -> Leverage:

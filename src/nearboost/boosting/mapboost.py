@@ -33,13 +33,13 @@ class MAPBoostClassifier(WeightForAll):
     sigma : float, "sqrt" or None
         σ of "gaussian" (None: the median ρ of the training rows), or what "adaptive" multiplies ρ by (None: 1);
         "sqrt" makes the adaptive σ = √(2ρ).
-    smoothing : {"one_sided", "always"}
-        The closed form of "rectangular" is smoothed by 1/m. Other votes are where an example's rows all agree or
-        all differ, so that no finite step exists (as published), or "always", so that steps which rest on rows of
-        vanishing weight fade: better by some points unless ``n_prototypes`` is given.
+    smoothing : {"always", "one_sided"}
+        The closed form of "rectangular" is smoothed by 1/m. Other votes are smoothed likewise, so that steps which
+        rest on rows of vanishing weight fade; or, to the letter of the papers, only where an example's rows all
+        agree or all differ and no finite step exists, which loses many points and makes weights without bounds.
     n_rounds : int or None
-        Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 0, 1,
-        2, 4, … up to 2m by their errors; without judges it means 2m, m being the number of samples.
+        Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 1, 2, 4,
+        … up to 2m (2m/C with ``one_vs_all``) by their errors; without judges it means the largest of these.
     n_prototypes : int, float or None
         Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
         on the graph over them. None keeps whoever was given a weight.
@@ -74,7 +74,7 @@ class MAPBoostClassifier(WeightForAll):
     diagnostics_ : one `Diagnostics` per problem: γ, η and Z of every round, the theorem's bound, Newton steps
     sigma_ : σ as given or as found
     n_neighbors_, n_rounds_ : as given or as chosen
-    neighbors_ : the training graph, with ``indices`` and ``distances``
+    neighbors_ : the training graph among samples of positive weight, with ``indices`` and ``distances``
     history_ : the exponential risk before and after each round, one array per problem
     held_out_rows_, held_out_scores_, held_out_accuracy_, held_out_risk_ : what the judge folds say of training
         rows whose labels were not used: the figure to trust before there is test data
@@ -83,7 +83,8 @@ class MAPBoostClassifier(WeightForAll):
     Notes
     -----
     `decision_function` is h of eq. (3), (C P − 1)/(C − 1), between −1/(C − 1) and 1. Where no voter has a weight,
-    P is the share of each class in training. See `N3Classifier` for how examples are ranked for ``n_prototypes``.
+    P is the share of each class in the training weights. See `N3Classifier` for how examples are ranked for
+    ``n_prototypes``.
 
     Examples
     --------
@@ -106,7 +107,7 @@ class MAPBoostClassifier(WeightForAll):
         *,
         estimator: str = "rectangular",
         sigma: float | str | None = None,
-        smoothing: str = "one_sided",
+        smoothing: str = "always",
         n_rounds: int | None = None,
         n_prototypes: int | float | None = None,
         metric: str = "l2",
@@ -140,7 +141,8 @@ class MAPBoostClassifier(WeightForAll):
     def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
         """P(c|x) of eq. (2), one per class; those of one-versus-all problems are not scaled to sum to 1."""
         check_is_fitted(self)
-        return np.concatenate([self._posterior().posteriors(scores) for scores in self._score_blocks(X)])
+        blocks = (scores - self.intercept_ for scores in self._score_blocks(X))
+        return np.concatenate([self._posterior().posteriors(scores) for scores in blocks])
 
     def _make_vote_rule(self) -> VoteRule:
         return KernelVotes(ESTIMATORS[self.estimator], self.sigma, density=True)

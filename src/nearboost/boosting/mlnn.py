@@ -26,13 +26,13 @@ class MLNNClassifier(WeightForAll):
     sigma : float, "sqrt" or None
         σ of "gaussian" (None: the median ρ of the training rows), or what "adaptive" multiplies ρ by (None: 1);
         "sqrt" makes the adaptive σ = √(2ρ), as the paper prints it.
-    smoothing : {"one_sided", "always"}
-        The closed form of "knn" is smoothed by 1/m. Other votes are where an example's rows all agree or all
-        differ, so that no finite step exists (as published), or "always", so that steps which rest on rows of
-        vanishing weight fade: better by some points unless ``n_prototypes`` is given.
+    smoothing : {"always", "one_sided"}
+        The closed form of "knn" is smoothed by 1/m. Other votes are smoothed likewise, so that steps which rest
+        on rows of vanishing weight fade; or, to the letter of the papers, only where an example's rows all agree
+        or all differ and no finite step exists, which loses many points and makes weights without bounds.
     n_rounds : int or None
-        Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 0, 1,
-        2, 4, … up to 2m by their errors; without judges it means 2m, m being the number of samples.
+        Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 1, 2, 4,
+        … up to 2m (2m/C with ``one_vs_all``) by their errors; without judges it means the largest of these.
     n_prototypes : int, float or None
         Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
         on the graph over them. None keeps whoever was given a weight.
@@ -49,8 +49,8 @@ class MLNNClassifier(WeightForAll):
     early_stopping : bool
         Stop at the round with the least risk on the judge folds.
     calibration : {"temperature", None}
-        Fit the temperature of `predict_proba` on judge folds. None saves their time: the temperature is then 1
-        and there are no held-out figures.
+        Fit the temperature of `predict_proba` on judge folds. None saves their time (unless ``early_stopping``):
+        the temperature is then 1 and there are no held-out figures.
     n_jobs : int or None
         Threads; None means all cores. Results do not depend on it.
     random_state : int or None
@@ -66,7 +66,7 @@ class MLNNClassifier(WeightForAll):
     diagnostics_ : one `Diagnostics` per problem: γ, η and Z of every round, the theorem's bound, Newton steps
     sigma_ : σ as given or as found
     n_neighbors_, n_rounds_ : as given or as chosen
-    neighbors_ : the training graph, with ``indices`` and ``distances``
+    neighbors_ : the training graph among samples of positive weight, with ``indices`` and ``distances``
     history_ : the exponential risk before and after each round, one array per problem
     held_out_rows_, held_out_scores_, held_out_accuracy_, held_out_risk_ : what the judge folds say of training
         rows whose labels were not used: the figure to trust before there is test data
@@ -74,7 +74,8 @@ class MLNNClassifier(WeightForAll):
 
     Notes
     -----
-    The defaults are Algorithm 1 of the paper. See `N3Classifier` for how examples are ranked for
+    With ``n_rounds`` given, the defaults are Algorithm 1 of the paper. Where no voter has a weight, scores are
+    those of the classes' shares in training. See `N3Classifier` for how examples are ranked for
     ``n_prototypes``.
 
     Examples
@@ -97,7 +98,7 @@ class MLNNClassifier(WeightForAll):
         *,
         kernel: Kernel = "knn",
         sigma: float | str | None = None,
-        smoothing: str = "one_sided",
+        smoothing: str = "always",
         n_rounds: int | None = None,
         n_prototypes: int | float | None = None,
         metric: str = "l2",

@@ -210,19 +210,31 @@ class Judged:
     electorate: Electorate
     learned: Learned
 
-    def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> NDArray[np.float64]:
-        """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds."""
-        learned = shorten(self.learned, n_rounds)
+    def votes(self, learned: Learned, data: TrainingSet, recipe: Recipe) -> Votes:
+        """Votes on the fold's rows as if they were queries."""
         seen, prototypes = self.electorate.seen, self.electorate.prototypes
         if seen is not None:
             neighbors = Neighbors(seen.indices[self.fold], seen.distances[self.fold])
         elif largest_neighborhood(data.groups[learned.voters]) < 1:  # somebody would have nobody to ask
-            return np.zeros((len(self.fold), data.labels.n_columns))
+            neighbors = Neighbors(np.empty((len(self.fold), 0), dtype=np.int32), np.empty((len(self.fold), 0)))
         else:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
         neighbors = recipe.nearest(neighbors)
         votes = cast_votes(neighbors, self.electorate.vote_rule.on_queries(neighbors), data.labels.n_rows)
-        votes = votes if prototypes is None else votes.only(prototypes)
+        return votes if prototypes is None else votes.only(prototypes)
+
+    def n_heard(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
+        """How many of the fold's rows have a voter with something to say."""
+        learned = shorten(self.learned, n_rounds)
+        speaks = np.zeros(data.labels.n_rows)
+        speaks[learned.voters] = 1.0
+        speaks += learned.start_coefficient != 0
+        return int(np.count_nonzero(self.votes(learned, data, recipe).matrix() @ speaks))
+
+    def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> NDArray[np.float64]:
+        """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds."""
+        learned = shorten(self.learned, n_rounds)
+        votes = self.votes(learned, data, recipe)
         start = learned.start_coefficient * data.voter_weight
         prior = data.labels.shares(data.weights.hold_out(self.fold).product)
         return recipe.rule.leverage(learned.coefficients, data.labels, start, prior).scores(votes)
@@ -237,6 +249,7 @@ class Outcome:
     prototypes: NDArray[np.int64]
     n_rounds: int
     judged: NDArray[np.int64]
+    n_heard: int  # of these, with a voter who had something to say
     held_out_scores: NDArray[np.float64]
     held_out_risk: NDArray[np.float64] | None
 
@@ -259,6 +272,7 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
         learned.voters if everyone.prototypes is None else everyone.prototypes,
         n_rounds,
         np.concatenate(folds) if folds else np.empty(0, dtype=np.int64),
+        sum(judge.n_heard(data, recipe, n_rounds) for judge in judges),
         np.concatenate(held_out) if folds else np.empty((0, data.labels.n_columns)),
         risk,
     )
@@ -289,7 +303,8 @@ def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> in
     All are points on the judges' paths, so nothing is learned again; equals go to the fewest rounds. The plain
     vote of all rows (no rounds at all) is only left for a gain larger than its standard error, √n for n rows on
     which the two disagree about being right: where learning does not help, it is left alone. The plain vote of
-    a few prototypes, which has lost rows it relied on, enjoys no such favour.
+    a few prototypes, which has lost rows it relied on, enjoys no such favour. From zero, no rounds would be no
+    model, and equals go to the most rounds, which leave the fewest rows without a voter.
     """
     if data.labels.multilabel or any(judge.electorate.seen is None for judge in judges):
         return recipe.n_rounds
@@ -297,11 +312,14 @@ def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> in
     truth, weight = data.labels.classes()[rows], data.weights.product[rows]
     weight = weight / weight.mean()
     choices = [0, *(2**power for power in range(31) if 2**power < recipe.n_rounds), recipe.n_rounds]
+    from_zero = recipe.start == "zero"
+    if from_zero:
+        choices = choices[:0:-1]
     wrong = []
     for n_rounds in choices:
         scores = np.concatenate([judge.scores(data, recipe, n_rounds) for judge in judges])
         wrong.append(weight * (leading_class(scores) != truth))
     best = int(np.argmin([errors.sum() for errors in wrong]))
     gain = wrong[0] - wrong[best]
-    doubtful = recipe.n_prototypes is None and gain.sum() <= np.sqrt((gain**2).sum())
+    doubtful = not from_zero and recipe.n_prototypes is None and gain.sum() <= np.sqrt((gain**2).sum())
     return 0 if doubtful else choices[best]

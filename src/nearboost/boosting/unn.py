@@ -26,8 +26,8 @@ class UNNClassifier(WeightPerClass):
     n_rounds : int or None
         Rounds of boosting per class. None lets the judge folds choose among 0, 1, 2, 4, … up to 2m/C (m samples,
         C classes) by their errors; where all rows vote, 0 (the plain vote) unless the gain is more than its
-        standard error. Without judges (``calibration=None``), for multilabel ``y``, and for
-        ``vote_from="prototypes"`` without ``n_prototypes``, None means 2m/C.
+        standard error (from zero, 0 is no choice). Without judges (``calibration=None``), for multilabel ``y``,
+        and for ``vote_from="prototypes"`` without ``n_prototypes``, None means 2m/C.
     n_prototypes : int, float or None
         Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
         on the graph over them. Ranked by the order in which they cover the training rows (see Notes). None keeps
@@ -55,8 +55,8 @@ class UNNClassifier(WeightPerClass):
     early_stopping : bool
         Stop at the round with the least risk on the judge folds.
     calibration : {"temperature", None}
-        Fit the temperature of `predict_proba` on judge folds. None saves their time: the temperature is then 1
-        and there are no held-out figures.
+        Fit the temperature of `predict_proba` on judge folds. None saves their time (unless ``early_stopping``):
+        the temperature is then 1 and there are no held-out figures.
     delta : {"closed_form", "exact"}
         The step by the published formula, smoothed by 1/m, or as the exact root of eq. (2.15). Votes other than
         "uniform" have no closed form and always use the root, which is slower.

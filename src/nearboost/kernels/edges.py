@@ -52,53 +52,57 @@ def smoothed_delta(agree, differ, mean_vote, step):
 
 
 @kernel
+def log_term(entry, r, delta, graph, step, state):
+    """Logarithm of w |r| e^(−δr) for one row that a voter votes on; r is in units of the voter's mean vote."""
+    i = graph.reverse[entry]
+    size = state.log_votes[entry] + (step.log_agreeing if r > 0.0 else step.log_differing)
+    return state.log_start[i] - state.edge[i] - delta * r + size
+
+
+@kernel
 def side_logs(j, delta, graph, step, state):
     """Logarithms of both sides of eq. (10), Σ w |r| e^(−δr) over agreeing and differing rows, and their slopes.
 
-    In logarithms from the start: a weight too small for a number still decides where the root is.
+    In units of j's mean vote, and in logarithms throughout: a weight or a vote too small for a number still
+    decides where the root is.
     """
-    r_agree, r_differ = state.mean_vote[j] * step.agreeing, state.mean_vote[j] * step.differing
     top_agree, top_differ = -np.inf, -np.inf
     if step.always_smooth:
-        top_agree, top_differ = step.log_agree - delta * r_agree, step.log_differ - delta * r_differ
+        top_agree = step.log_agree + step.log_agreeing - delta * step.agreeing
+        top_differ = step.log_differ + step.log_differing - delta * step.differing
+    smooth_agree, smooth_differ = top_agree, top_differ
     for entry in range(graph.reverse_ptr[j], graph.reverse_ptr[j + 1]):
-        i = graph.reverse[entry]
-        r = edge_of(i, j, graph.reverse_votes[entry], step, state)
-        exponent = state.log_start[i] - state.edge[i] - delta * r
+        r = edge_of(graph.reverse[entry], j, state.relative_votes[entry], step, state)
+        term = log_term(entry, r, delta, graph, step, state)
         if r > 0.0:
-            top_agree = max(top_agree, exponent)
+            top_agree = max(top_agree, term)
         else:
-            top_differ = max(top_differ, exponent)
+            top_differ = max(top_differ, term)
     agree, agree_slope, differ, differ_slope = 0.0, 0.0, 0.0, 0.0
     if step.always_smooth:
-        agree = r_agree * np.exp(step.log_agree - delta * r_agree - top_agree)
-        differ = -r_differ * np.exp(step.log_differ - delta * r_differ - top_differ)
-        agree_slope, differ_slope = -r_agree * agree, -r_differ * differ
+        agree, differ = np.exp(smooth_agree - top_agree), np.exp(smooth_differ - top_differ)
+        agree_slope, differ_slope = -step.agreeing * agree, -step.differing * differ
     for entry in range(graph.reverse_ptr[j], graph.reverse_ptr[j + 1]):
-        i = graph.reverse[entry]
-        if state.start[i] == 0.0:
-            continue
-        r = edge_of(i, j, graph.reverse_votes[entry], step, state)
-        exponent = state.log_start[i] - state.edge[i] - delta * r
+        r = edge_of(graph.reverse[entry], j, state.relative_votes[entry], step, state)
+        term = log_term(entry, r, delta, graph, step, state)
         if r > 0.0:
-            term = r * np.exp(exponent - top_agree)
-            agree += term
-            agree_slope -= r * term
+            share = np.exp(term - top_agree)
+            agree += share
+            agree_slope -= r * share
         else:
-            term = -r * np.exp(exponent - top_differ)
-            differ += term
-            differ_slope -= r * term
-    value = top_agree - top_differ + np.log(agree / differ)
-    return value, agree_slope / agree - differ_slope / differ
+            share = np.exp(term - top_differ)
+            differ += share
+            differ_slope -= r * share
+    return top_agree - top_differ + np.log(agree / differ), agree_slope / agree - differ_slope / differ
 
 
 @kernel
 def linear_root(j, graph, step, state):
-    """The root of eq. (10) made linear, eq. (18): Σ w r / Σ w r²."""
+    """The root of eq. (10) made linear, eq. (18): Σ w r / Σ w r², in units of j's mean vote."""
     first, second = 0.0, 0.0
     for entry in range(graph.reverse_ptr[j], graph.reverse_ptr[j + 1]):
         i = graph.reverse[entry]
-        r = edge_of(i, j, graph.reverse_votes[entry], step, state)
+        r = edge_of(i, j, state.relative_votes[entry], step, state)
         first += state.weight[i] * r
         second += state.weight[i] * r * r
     return first / second if second > 0.0 else 0.0
@@ -106,7 +110,7 @@ def linear_root(j, graph, step, state):
 
 @kernel
 def root_delta(j, graph, step, state):
-    """The root of eq. (10) where both signs occur, and how many steps it took.
+    """The root of eq. (10) where both signs occur, in units of j's mean vote, and how many steps it took.
 
     From the paper's start by Newton's method on the logarithm of the ratio of both sides: it falls in δ and is
     nearly a straight line (exactly one for equal votes). Kept inside a bracket.
@@ -119,10 +123,9 @@ def root_delta(j, graph, step, state):
             low = delta
         else:
             high = delta
-        following = delta - value / slope
-        scale = max(abs(delta), -1.0 / slope)
+        following = delta - value / slope if slope < 0.0 else np.inf
         # Newton's error is squared by a step: after one of 1e-8, what is left is less than a rounding.
-        if abs(following - delta) <= 1e-8 * scale or high - low <= 1e-14 * scale:
+        if abs(value) <= 1e-8 or abs(following - delta) <= 1e-8 * abs(delta) or high - low <= 1e-14 * abs(delta):
             return following, n_steps
         delta = following if low < following < high else inside(low, high)
     return delta, MOST_STEPS
@@ -140,7 +143,8 @@ def solve_delta(j, graph, step, state):
         agree, differ = weights_of_sides(j, graph, state)
         if agree + differ < VANISHED:
             return 0.0, 0  # nothing is left to learn from
-    return root_delta(j, graph, step, state)
+    delta, n_steps = root_delta(j, graph, step, state)
+    return delta / state.mean_vote[j], n_steps
 
 
 @kernel

@@ -91,7 +91,8 @@ class UniversalState(NamedTuple):
 class EdgeStep(NamedTuple):
     """How MLNN and MAPBoost step: r_ij per vote where labels agree and where they differ (below zero).
 
-    ``log_agree`` and ``log_differ`` are logarithms of the weight that smoothing adds to either side.
+    ``log_agree`` and ``log_differ`` are logarithms of the weight that smoothing adds to either side,
+    ``log_agreeing`` and ``log_differing`` those of the sizes of r.
     """
 
     agreeing: float
@@ -101,6 +102,8 @@ class EdgeStep(NamedTuple):
     always_smooth: bool
     log_agree: float
     log_differ: float
+    log_agreeing: float
+    log_differing: float
 
 
 class EdgeState(NamedTuple):
@@ -109,7 +112,7 @@ class EdgeState(NamedTuple):
     Per example: its class, start weight, the logarithm of it and weight in learning, both weights in judging,
     its edge. Per voter: w⁺ and w⁻, whether R_j has rows of both signs, its mean vote, whether it may be picked,
     whether its δ has fallen since it was solved. ``tree`` is the oracle's; ``touched`` and ``stamp`` are scratch
-    space.
+    space. ``relative_votes`` are the reversed votes in units of their voter's mean, ``log_votes`` their logarithms.
     """
 
     classes: Any
@@ -128,6 +131,8 @@ class EdgeState(NamedTuple):
     stale: Any
     touched: Any
     stamp: Any
+    relative_votes: Any
+    log_votes: Any
 
 
 class EdgeMeasures(NamedTuple):

@@ -194,6 +194,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 moved, size = np.abs(duals - before).sum(), np.linalg.norm(duals) + np.linalg.norm(before)
                 advance()
                 if moved <= self.tol * size:
+                    advance(self.max_sweeps - self.n_sweeps_)
                     break
             else:
                 warnings.warn(

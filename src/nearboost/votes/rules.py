@@ -119,7 +119,7 @@ class KernelVotes:
 
     def _weigh(self, distances: Weights, radius: Weights) -> Weights:
         if callable(self.kernel):
-            values = check_similarities(self.kernel(distances), distances)
+            values = check_similarities(self.kernel(distances.copy()), distances)  # it may write into them
         elif self.kernel == "knn":
             values = np.ones_like(distances)
         else:
@@ -176,5 +176,8 @@ def check_similarities(values: object, distances: Weights) -> Weights:
             "return one similarity for each distance."
         )
     if not np.all(np.isfinite(similarities)) or np.any(similarities < 0):
-        raise ValueError("The kernel returned numbers below zero or not finite; similarities must be at least 0.")
+        raise ValueError(
+            "The kernel returned numbers below zero or not finite; similarities must be at least 0, also at "
+            "distance 0."
+        )
     return similarities
