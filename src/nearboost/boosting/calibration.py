@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 
 _MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and `fit` stays fast
 _LARGEST_INVERSE = 1e6
+ROUNDING = 1e-12  # a posterior below it is made of rounding
 
 
 class Probabilities(Protocol):
@@ -50,7 +51,8 @@ class MapPosterior:
     def posteriors(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """One number per class, as estimated; those of one-versus-all problems need not sum to 1."""
         sided = scores if self.multilabel else two_sided(scores)
-        return np.clip((1 + (self.n_classes - 1) * sided) / self.n_classes, 0.0, 1.0)
+        posteriors = np.clip((1 + (self.n_classes - 1) * sided) / self.n_classes, 0.0, 1.0)
+        return np.where(posteriors < ROUNDING, 0.0, posteriors)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `Probabilities`."""

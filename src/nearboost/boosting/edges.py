@@ -26,7 +26,8 @@ class Diagnostics:
     eta : the share of all weight that the picked example votes on, eq. (23)
     factors : Z_t, by which the round multiplied the exponential risk; their product is the risk
     bound : exp(−C/(C−1) ηγ²τ) after τ rounds, with the smallest γ and η so far. Theorem 2 bounds the risk by it
-        for votes that are all alike
+        for votes that are all alike and steps that are not smoothed; with the smoothing by 1/m it nearly always
+        holds
     n_roots, n_steps : how many δ were solved for numerically, and the Newton steps this took
     """
 
@@ -76,7 +77,7 @@ class EdgeRule:
             mass = Leverage(csr_array((labels.n_rows, labels.n_columns)), coefficients.toarray().ravel())
         # Where nobody speaks, the prior in the terms of eq. (3) of MAPBoost, which is what is said over Σ α f.
         silence = (n_classes * prior - 1) / (n_classes - 1)
-        return replace(spoken, mass=mass if self.normalised else None, silence=silence)
+        return replace(spoken, mass=mass, silence=silence, normalised=self.normalised)
 
 
 class EdgeBooster:

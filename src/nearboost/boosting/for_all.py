@@ -36,7 +36,9 @@ class WeightForAll(LeveragedNeighborsClassifier):
     def _rounds(self, n_rows: int, n_classes: int) -> int:
         if self.n_rounds is not None:
             return int(self.n_rounds)
-        return default_rounds(n_rows, n_classes if self.one_vs_all else 1)
+        if self.one_vs_all:  # from zero, each class has all rows to cover
+            return default_rounds(n_rows, min(n_classes, 10))
+        return default_rounds(n_rows, 1)
 
     def _present(self, coefficients: csr_array) -> Any:
         return coefficients if self.one_vs_all else coefficients.toarray().ravel()

@@ -14,14 +14,15 @@ from nearboost.votes import Votes
 class Leverage:
     """Voter j says ``values[j, c]`` on class c where stored, ``rest[j]`` if not.
 
-    With ``mass``, what was said on a row and class is divided by the mass of those who said it. ``silence`` is
-    the score where nothing is said.
+    ``mass`` is how much each voter speaks at all: where nobody does, the score is ``silence``. ``normalised``
+    divides what was said on a row and class by the mass of those who said it.
     """
 
     values: csr_array
     rest: NDArray[np.float64]
     mass: "Leverage | None" = None
     silence: NDArray[np.float64] | float = 0.0
+    normalised: bool = False
 
     def scores(self, votes: Votes) -> NDArray[np.float64]:
         """H of each row: the vote b_ij times what j says, added over the voters in the order of their rank."""
@@ -29,26 +30,26 @@ class Leverage:
 
         n_columns = self.values.shape[1]
         scores, divisors = np.zeros((votes.n_rows, n_columns)), np.empty((0, n_columns))
+        unsaid: NDArray[np.float64] | float = 0.0
         if self.mass is not None:
-            divisors = self.mass.scores(votes)
-            divisors[divisors == 0] = 1.0
+            mass = self.mass.scores(votes)
+            unsaid = np.where(mass == 0, self.silence, 0.0)
+            divisors = np.where(mass == 0, 1.0, mass) if self.normalised else divisors
         score_rows(
             votes.indptr, votes.voters, votes.weights, self.values.indptr, self.values.indices,
             self.values.data, self.rest, np.empty(n_columns), divisors, scores,
         )  # fmt: skip
-        return scores + self._unsaid(scores)
+        return scores + unsaid
 
     def contributions(self, votes: Votes, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The terms of that sum for one row, voters x classes, and what is said where nobody votes."""
         terms = self._terms(votes, row)
-        if self.mass is not None:
-            mass = _add_up(self.mass._terms(votes, row))
+        if self.mass is None:
+            return terms, np.zeros(terms.shape[1])
+        mass = _add_up(self.mass._terms(votes, row))
+        if self.normalised:
             terms /= np.where(mass == 0, 1.0, mass)
-        return terms, self._unsaid(_add_up(terms))
-
-    def _unsaid(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is added to scores for the silence in them."""
-        return np.where(scores == 0, self.silence, 0.0)
+        return terms, np.where(mass == 0, self.silence, 0.0)
 
     def _terms(self, votes: Votes, row: int) -> NDArray[np.float64]:
         from nearboost.kernels.votes import voter_contribution

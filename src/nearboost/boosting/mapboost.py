@@ -39,7 +39,7 @@ class MAPBoostClassifier(WeightForAll):
         agree or all differ and no finite step exists, which loses many points and makes weights without bounds.
     n_rounds : int or None
         Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 1, 2, 4,
-        … up to 2m (2m/C with ``one_vs_all``) by their errors; without judges it means the largest of these.
+        … up to 2m (with ``one_vs_all`` 2m/C, at least m/5) by their errors; without judges it means the largest.
     n_prototypes : int, float or None
         Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
         on the graph over them. None keeps whoever was given a weight.
@@ -82,9 +82,9 @@ class MAPBoostClassifier(WeightForAll):
 
     Notes
     -----
-    `decision_function` is h of eq. (3), (C P − 1)/(C − 1), between −1/(C − 1) and 1. Where no voter has a weight,
-    P is the share of each class in the training weights. See `N3Classifier` for how examples are ranked for
-    ``n_prototypes``.
+    `decision_function` is h of eq. (3), (C P − 1)/(C − 1), between −1/(C − 1) and 1, plus ``intercept_``. Where no
+    voter has a weight, P is the share of each class in the training weights. See `N3Classifier` for how examples
+    are ranked for ``n_prototypes``.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class MLNNClassifier(WeightForAll):
         or all differ and no finite step exists, which loses many points and makes weights without bounds.
     n_rounds : int or None
         Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 1, 2, 4,
-        … up to 2m (2m/C with ``one_vs_all``) by their errors; without judges it means the largest of these.
+        … up to 2m (with ``one_vs_all`` 2m/C, at least m/5) by their errors; without judges it means the largest.
     n_prototypes : int, float or None
         Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
         on the graph over them. None keeps whoever was given a weight.

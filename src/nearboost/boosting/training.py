@@ -202,26 +202,34 @@ def learn(
     return Learned(gather_coefficients(courses, voters.votes.n_voters), start, courses)
 
 
+def query_votes(neighbors: Neighbors, voters: Electorate, data: TrainingSet, recipe: Recipe) -> Votes:
+    """Votes on rows whose neighbours are known, as queries are voted on."""
+    nearest = recipe.nearest(neighbors)
+    votes = cast_votes(nearest, voters.vote_rule.on_queries(nearest), data.labels.n_rows)
+    return votes if voters.prototypes is None else votes.only(voters.prototypes)
+
+
 @dataclass(frozen=True)
 class Judged:
-    """A judge fold and what was learned without its labels."""
+    """A judge fold and what was learned without its labels.
+
+    ``known_votes`` on its rows, as if they were queries, where these do not depend on what was learned.
+    """
 
     fold: NDArray[np.int64]
     electorate: Electorate
     learned: Learned
+    known_votes: Votes | None
 
     def votes(self, learned: Learned, data: TrainingSet, recipe: Recipe) -> Votes:
         """Votes on the fold's rows as if they were queries."""
-        seen, prototypes = self.electorate.seen, self.electorate.prototypes
-        if seen is not None:
-            neighbors = Neighbors(seen.indices[self.fold], seen.distances[self.fold])
-        elif largest_neighborhood(data.groups[learned.voters]) < 1:  # somebody would have nobody to ask
+        if self.known_votes is not None:
+            return self.known_votes
+        if largest_neighborhood(data.groups[learned.voters]) < 1:  # somebody would have nobody to ask
             neighbors = Neighbors(np.empty((len(self.fold), 0), dtype=np.int32), np.empty((len(self.fold), 0)))
         else:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
-        neighbors = recipe.nearest(neighbors)
-        votes = cast_votes(neighbors, self.electorate.vote_rule.on_queries(neighbors), data.labels.n_rows)
-        return votes if prototypes is None else votes.only(prototypes)
+        return query_votes(neighbors, self.electorate, data, recipe)
 
     def n_heard(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
         """How many of the fold's rows have a voter with something to say."""
@@ -291,7 +299,12 @@ def judge(
         # A choice of prototypes has seen the fold's labels and must be made again without them.
         electorate = everyone if recipe.n_prototypes is None else elect(data, graph, weights, inside)
         title = f"Judge fold {number + 1} of {len(folds)}"
-        return Judged(fold, electorate, learn(electorate, data, weights, inside, recipe.n_rounds, title))
+        learned = learn(electorate, data, weights, inside, recipe.n_rounds, title)
+        seen, known = electorate.seen, None
+        if seen is not None:
+            neighbors = Neighbors(seen.indices[fold], seen.distances[fold])
+            known = query_votes(neighbors, electorate, data, recipe)
+        return Judged(fold, electorate, learned, known)
 
     with progress_bar("Judge folds", len(folds), recipe.verbose if by_fold else 0) as advance:
         return map_in_threads(judge_one, range(len(folds)), recipe.n_jobs if by_fold else 1, advance)

@@ -211,8 +211,9 @@ def reweigh(j, delta, now, graph, step, state):
         held = state.judge_start[i] * factor
         held_change += held - state.judge_weight[i]
         state.judge_weight[i] = held
-        change = state.start[i] * factor - state.weight[i]
-        state.weight[i] += change
+        weight = state.start[i] * factor
+        change = weight - state.weight[i]
+        state.weight[i] = weight
         risk_change += change
         if state.start[i] > 0.0:
             for f in range(graph.ptr[i], graph.ptr[i + 1]):
@@ -235,11 +236,14 @@ def edge_rounds(graph, step, state, record, measures, first, stop):
     A touched voter of j's own class has lost agreeing weight or gained differing weight, so its δ has fallen
     and is only marked; those of other classes are solved again at once.
     """
-    fresh = record.risk[first]
+    fresh, held_peak = np.inf, np.inf
     for t in range(first, stop):
         if record.risk[t] < STALE * fresh:
             side_sums(graph, state)
             record.risk[t] = fresh = state.weight.sum()
+        if record.held_risk[t] < STALE * held_peak:
+            record.held_risk[t] = held_peak = state.judge_weight.sum()
+        held_peak = max(held_peak, record.held_risk[t])
         if record.risk[t] < VANISHED:
             return t
         j, delta, n_roots, n_steps = pick(graph, step, state)

@@ -30,6 +30,8 @@ ROUNDING = 2.0**-24  # relative, of float32
 UNDERFLOW = 2.0**-120  # more than a float32 cast or product of numbers below 1 can lose
 FAR = 2.0**40  # a query farther away than this many radii of the data gets no bounds
 GRID_ROUNDING = 2.0**-40  # more than float64 loses on a coordinate of the L1 grid, of row and query together
+GRID_QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1.0)  # of values, for the grid's half-width
+TRIAL_QUERIES, TRIAL_ROWS, TRIAL_NEAR = 12, 396, 8  # on which the half-width is tried
 GRID = 2047  # the largest L1 grid coordinate: eight gaps then add up in 16 bits
 NO_ROW = np.iinfo(np.int32).max
 
@@ -68,10 +70,7 @@ class Rows:
         self.centre = sample.mean(axis=0, dtype=np.float64)
         self.scale = 1.0
         if metric == "l1":
-            # Values beyond the grid are moved to its rim. One step more of half-width w costs a row 1/4·1/GRID
-            # in rounding and gains it the share of values beyond w: the two are equal at this quantile.
-            width = np.quantile(np.abs(sample - self.centre), 1 - 1 / (4 * GRID))
-            self.scale = GRID / width if width > 2.0**-900 else 1.0
+            self.scale = choose_grid(sample - self.centre)
         elif metric == "l2":  # normalised rows need no scale
             reach = np.maximum(highest / self.unit - self.centre, self.centre - lowest / self.unit)
             self.scale = np.ldexp(1.0, -np.frexp(np.linalg.norm(reach))[1])
@@ -92,15 +91,14 @@ class Rows:
 
     def centred(self, measured: NDArray[Any]) -> NDArray[np.float64]:
         centred = measured - self.centre
-        centred *= self.scale
+        with np.errstate(over="ignore"):  # what overflows is far
+            centred *= self.scale
         return centred
 
     def on_grid(self, measured: NDArray[Any]) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
-        """Nearest grid points, and how far each row moved to get there from where the rim had put it."""
-        inside = np.clip(self.centred(measured), -GRID, GRID)
-        points = np.rint(inside)
-        inside -= points
-        return padded(points.astype(np.int16), 1, 8), np.abs(inside, out=inside).sum(axis=1)
+        """Where rows lie on the L1 grid, and how far each moved to get there."""
+        points, moves = to_grid(self.centred(measured))
+        return padded(points.astype(np.int16), 1, 8), moves
 
     @cached_property
     def blocks(self) -> list[tuple[NDArray[Any], NDArray[np.float32]]]:
@@ -170,6 +168,38 @@ class Rows:
             return sums / 2  # |x - q|² = 2 - 2 cos for normalised rows
         with np.errstate(over="ignore"):  # a distance may be more than float64 can hold
             return (np.sqrt(sums) if self.metric == "l2" else sums) * units[:, np.newaxis]
+
+
+def choose_grid(centred: NDArray[np.float64]) -> float:
+    """Grid steps per unit for L1: of some half-widths, the one whose bounds rule out most on a trial of rows.
+
+    Values beyond the grid are moved to its rim. A wide grid is coarse, a narrow one cannot tell far values apart;
+    which matters more depends on how often near rows have far values.
+    """
+    sizes = np.abs(centred)
+    widths = np.unique(np.quantile(sizes, GRID_QUANTILES))
+    scales = GRID / widths[widths > 2.0**-900]
+    if len(scales) < 2 or len(centred) < 2 * TRIAL_QUERIES:
+        return float(scales[0]) if len(scales) else 1.0
+    queries, rows = centred[:TRIAL_QUERIES], centred[TRIAL_QUERIES:TRIAL_ROWS]
+    survivors = np.zeros(len(scales), dtype=int)
+    for query in queries:
+        distances = np.abs(rows - query).sum(axis=1)
+        near = np.partition(distances, TRIAL_NEAR)[TRIAL_NEAR]
+        for number, scale in enumerate(scales):
+            points, moves = to_grid(rows * scale)
+            point, move = to_grid(query[np.newaxis] * scale)
+            bounds = np.abs(points - point).sum(axis=1) - moves - move
+            survivors[number] += np.count_nonzero(bounds <= near * scale)
+    return float(scales[np.argmin(survivors)])
+
+
+def to_grid(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nearest grid points, and how far each row moved to get there from where the rim had put it."""
+    inside = np.clip(scaled, -GRID, GRID)
+    points = np.rint(inside)
+    inside -= points
+    return points, np.abs(inside, out=inside).sum(axis=1)
 
 
 def norms_of(X: NDArray[Any]) -> NDArray[np.float64]:

@@ -81,8 +81,8 @@ class KernelVotes:
     """A kernel, cut off at the k-th neighbour.
 
     "knn" is 1; "gaussian" exp(−d²/2σ²) with one σ for all (``sigma``, by default the median distance ρ_k of the
-    k-th neighbour in training); "adaptive" the same with σ = ρ_k of the row voted on, times ``sigma``, or
-    √(2ρ_k) for ``sigma="sqrt"``; a callable takes distances and returns similarities.
+    k-th neighbour in training, where it is not zero); "adaptive" the same with σ = ρ_k of the row voted on, times
+    ``sigma``, or √(2ρ_k) for ``sigma="sqrt"``; a callable takes distances and returns similarities.
 
     ``density`` makes the votes of MAPBoost: they sum to 1 on each row, and in training an adaptive bandwidth is
     the voter's own (the sample-point estimator) rather than that of the row voted on (the balloon estimator).
@@ -106,7 +106,9 @@ class KernelVotes:
         """With σ of the fixed Gaussian known."""
         if self.kernel != "gaussian" or self.sigma is not None:
             return self
-        return replace(self, sigma=float(np.median(farthest(graph))))
+        radius = farthest(graph)
+        apart = radius[radius > 0]  # not among duplicates
+        return replace(self, sigma=float(np.median(apart if len(apart) else radius)))
 
     def in_training(self, graph: Neighbors) -> Weights:
         """See `VoteRule`."""
@@ -118,12 +120,14 @@ class KernelVotes:
         return self._weigh(neighbors.distances, farthest(neighbors))
 
     def _weigh(self, distances: Weights, radius: Weights) -> Weights:
-        if callable(self.kernel):
+        if not distances.size:
+            values = np.ones_like(distances)
+        elif callable(self.kernel):
             values = check_similarities(self.kernel(distances.copy()), distances)  # it may write into them
         elif self.kernel == "knn":
             values = np.ones_like(distances)
         else:
-            values = gaussian(distances, self._bandwidth(radius))
+            values = gaussian(distances, self._bandwidth(radius), relative=self.density)
         values = np.where(values < NO_VOTE * values.max(axis=1, keepdims=True, initial=0.0), 0.0, values)
         if not self.density:
             return values
@@ -156,10 +160,13 @@ def farthest(neighbors: Neighbors) -> Weights:
     return neighbors.distances[:, -1:]
 
 
-def gaussian(distances: Weights, bandwidth: Weights) -> Weights:
-    """exp(−d²/2σ²); a bandwidth of zero stands among duplicates, which all count fully."""
-    share = np.divide(distances, bandwidth, out=np.zeros_like(distances), where=bandwidth > 0)
-    return np.exp(-0.5 * share**2)
+def gaussian(distances: Weights, bandwidth: Weights, *, relative: bool = False) -> Weights:
+    """exp(−d²/2σ²), or ``relative`` to the largest on the row, which then cannot vanish.
+
+    A bandwidth of zero stands among duplicates, which all count fully.
+    """
+    exponents = np.divide(distances, bandwidth, out=np.zeros_like(distances), where=bandwidth > 0) ** 2 / 2
+    return np.exp(exponents.min(axis=1, keepdims=True) - exponents if relative else -exponents)
 
 
 def soft_rank_weights(k: int, soft_lambda: float) -> Weights:
