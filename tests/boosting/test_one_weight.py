@@ -8,8 +8,11 @@ from sklearn.base import clone
 
 from boosting.problems import brute_force, make_problems, random_rows
 from nearboost import MAPBoostClassifier, MLNNClassifier, NeighborSearch
+from nearboost.boosting.calibration import MapPosterior
 from nearboost.boosting.edges import EdgeRule
 from nearboost.boosting.engine import boost
+from nearboost.boosting.judges import choose_judges
+from nearboost.boosting.labels import labels_from_classes
 from nearboost.votes import KernelVotes
 from reference import mlnn as reference
 
@@ -211,12 +214,10 @@ def test_answers_agree(model, n_classes):
     np.testing.assert_array_equal(model.predict_top(rows, 2)[:, 0], model.predict(rows))
     for explanation, score in zip(model.explain(rows), scores, strict=True):
         np.testing.assert_array_equal(explanation.total(), np.atleast_1d(score))
-        assert np.isin(explanation.prototypes, np.arange(120)).all()
     n_prototypes = len(model.prototypes_)
     assert model.coefficients_.shape[0] == n_prototypes
     assert model.coefficients_.ndim == (2 if model.one_vs_all else 1)
     assert np.all(np.diff(model.prototypes_) > 0)
-    assert 0 <= model.held_out_accuracy_ <= 1
     assert model.held_out_scores_.shape == (120, 1 if n_classes == 2 else n_classes)
     unsure = model.predict(rows, reject_below=0.999, reject_label="?")
     np.testing.assert_array_equal(unsure == "?", p.max(axis=1) < 0.999)
@@ -417,3 +418,125 @@ def test_faint_votes_are_told_of():
     X, classes = random_rows(33, m=200)
     with pytest.warns(UserWarning, match="widen the kernel"):
         MLNNClassifier(7, kernel="gaussian", sigma=0.01).fit(X, classes)
+
+
+# ---- what a reader's mutations found untested ----
+
+
+def dense_alpha(model, m):
+    alpha = np.zeros((m, 1 if not model.one_vs_all else model.coefficients_.shape[1]))
+    alpha[model.prototypes_] = (
+        model.coefficients_.toarray() if model.one_vs_all else model.coefficients_[:, np.newaxis]
+    )
+    return alpha
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_scores_of_one_versus_all(normalised):
+    """Each class: Σ ± α f over its voters, for MAPBoost over Σ α f; else twice the prior less 1."""
+    X, classes = random_rows(41, m=90)
+    cls = MAPBoostClassifier if normalised else MLNNClassifier
+    model = cls(4, one_vs_all=True, n_rounds=6, calibration=None).fit(X, classes)
+    rows = np.random.default_rng(2).normal(size=(60, 2))
+    found, alpha = NeighborSearch(X).search(rows, 4), dense_alpha(model, 90)
+    signs = np.where(classes[:, None] == np.arange(4), 1, -1)
+    vote = 1 / 4 if normalised else 1
+    said = (vote * alpha * signs)[found.indices].sum(axis=1)
+    mass = (vote * alpha)[found.indices].sum(axis=1)
+    assert (mass == 0).any()
+    assert (mass > 0).any()
+    expected = np.where(mass > 0, said / np.where(mass > 0, mass, 1) if normalised else said, 0)
+    expected = np.where(mass > 0, expected, 2 * np.bincount(classes) / 90 - 1)
+    np.testing.assert_allclose(model.decision_function(rows), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_equal_voices_are_not_silence():
+    """Two voters of two classes with equal weights: one half each, whatever the classes' shares."""
+    left = np.array([[-1 - 0.1 * i, 0] for i in range(3)])
+    far = np.array([[50 + 0.1 * i, 9.0] for i in range(6)])
+    X, y = np.r_[left, -left, far], np.r_[np.zeros(3), np.ones(3), np.zeros(6)].astype(int)
+    model = MAPBoostClassifier(2, n_rounds=12, calibration=None).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba([[0.0, 0.0]]), [[0.5, 0.5]], rtol=1e-12)
+    np.testing.assert_array_equal(model.explain([[0.0, 0.0]])[0].intercept, 0)
+
+
+def test_classes_that_are_all_ruled_out_share_alike():
+    posterior = MapPosterior(n_classes=2, multilabel=False)
+    scores = np.array([[-1.0, -1.0, -1.0], [-1.0, -1 + 1e-16, -1.0], [1.0, -1.0, 0.0]])
+    expected = [[1 / 3, 1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 3], [2 / 3, 0, 1 / 3]]
+    np.testing.assert_allclose(posterior.probabilities(scores), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [MLNNClassifier, MAPBoostClassifier])
+@pytest.mark.parametrize("kernel", ["knn", "adaptive"])
+def test_held_out_scores_are_learned_without_the_fold(cls, kernel):
+    """Folds keep voting, but their rows count nothing in learning; then they are scored like queries."""
+    X, classes = random_rows(42, m=80)
+    density = cls is MAPBoostClassifier
+    name = {"estimator": "rectangular" if kernel == "knn" else kernel} if density else {"kernel": kernel}
+    model = cls(5, n_rounds=15, **name).fit(X, classes)
+    labels, graph = labels_from_classes(classes, 4), brute_force(X, 5)
+    held_out = model.held_out_scores_.toarray()
+    codes, done = reference.symmetric_codes(classes, 4), 0
+    rule = KernelVotes(kernel, density=density)
+    for fold in choose_judges(labels, np.arange(80), np.random.RandomState(0)):
+        v = np.ones(80)
+        v[fold] = 0
+        r = reference.edge_matrix(graph.indices, rule.in_training(graph), classes, 4)
+        alpha = reference.mlnn(
+            r, 4, n_rounds=15, example_weight=v, equal_votes=kernel == "knn", always_smooth=True
+        ).alpha
+        weights = alpha[graph.indices] * rule.on_queries(graph)
+        h, mass = np.einsum("ik,ikc->ic", weights, codes[graph.indices]), weights.sum(axis=1, keepdims=True)
+        prior = np.bincount(classes, v, 4) / v.sum()
+        expected = np.where(mass > 0, h / np.where(mass > 0, mass, 1) if density else h, (4 * prior - 1) / 3)
+        np.testing.assert_array_equal(model.held_out_rows_[done : done + len(fold)], fold)
+        np.testing.assert_allclose(held_out[done : done + len(fold)], expected[fold], rtol=1e-9, atol=1e-9)
+        done += len(fold)
+    assert done == 80
+
+
+@pytest.mark.parametrize("cls", [MLNNClassifier, MAPBoostClassifier])
+def test_held_out_risk_is_that_of_the_folds_rows(cls):
+    X, classes = random_rows(43, m=80)
+    model = cls(5, n_rounds=15).fit(X, classes)
+    labels, graph = labels_from_classes(classes, 4), brute_force(X, 5)
+    vote = 1.0 if cls is MLNNClassifier else 1 / 5
+    r = reference.edge_matrix(graph.indices, np.full((80, 5), vote), classes, 4)
+    total = 0.0
+    for fold in choose_judges(labels, np.arange(80), np.random.RandomState(0)):
+        v = np.ones(80)
+        v[fold] = 0
+        total += np.exp(-(r @ reference.mlnn(r, 4, n_rounds=15, example_weight=v).alpha))[fold].mean()
+    np.testing.assert_allclose(model.held_out_risk_[0], 5)
+    np.testing.assert_allclose(model.held_out_risk_[-1], total, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [MLNNClassifier, MAPBoostClassifier])
+def test_rows_of_one_group_never_vote_on_each_other(cls):
+    X, classes = random_rows(44, m=120)
+    X = np.repeat(X[:40], 3, axis=0) + 1e-6 * X
+    classes, groups = np.repeat(classes[:40], 3), np.repeat(np.arange(40), 3)
+    model = cls(5, n_rounds=30).fit(X, classes, groups=groups)
+    assert not (groups[model.neighbors_.indices] == groups[:, None]).any()
+    assert model.held_out_accuracy_ < cls(5, n_rounds=30).fit(X, classes).held_out_accuracy_
+
+
+@pytest.mark.parametrize("cls", [MLNNClassifier, MAPBoostClassifier])
+def test_kept_prototypes_may_vote_from_all_rows(cls):
+    X, classes = random_rows(45, m=120)
+    model = cls(7, n_prototypes=40, vote_from="all", n_rounds=60).fit(X, classes)
+    rows = np.random.default_rng(3).normal(size=(30, 2))
+    for explanation, row in zip(model.explain(rows), rows, strict=True):
+        nearest = NeighborSearch(X).search(row[None], 7).indices[0]
+        np.testing.assert_array_equal(explanation.prototypes, nearest[np.isin(nearest, model.prototypes_)])
+
+
+def test_one_versus_all_has_rounds_enough_for_many_classes():
+    rng = np.random.default_rng(6)
+    centres = rng.normal(size=(30, 5)) * 3
+    classes = np.repeat(np.arange(30), 30)
+    X = centres[classes] + rng.normal(size=(900, 5))
+    one_vs_all = MLNNClassifier(one_vs_all=True, calibration=None).fit(X[::2], classes[::2])
+    at_once = MLNNClassifier(calibration=None).fit(X[::2], classes[::2])
+    assert one_vs_all.score(X[1::2], classes[1::2]) > at_once.score(X[1::2], classes[1::2]) - 0.1

@@ -82,8 +82,9 @@ def changed(array, row, column, value):
         ((changed(INDICES, 2, 1, -1), DISTANCES), 3, 2, "Row 2 of the graph lists an index outside 0 to 2"),
         ((changed(INDICES, 1, 0, 1), DISTANCES), 3, 2, "Row 1 of the graph lists itself"),
         ((changed(INDICES, 0, 1, 1), DISTANCES), 3, 2, "Row 0 of the graph lists a neighbour twice"),
-        ((INDICES, changed(DISTANCES, 0, 1, np.nan)), 3, 2, "Row 0 .* negative or not a number"),
-        ((INDICES, changed(DISTANCES, 2, 0, -1.0)), 3, 2, "Row 2 .* negative or not a number"),
+        ((INDICES, changed(DISTANCES, 0, 1, np.nan)), 3, 2, "Row 0 .* not a finite number"),
+        ((INDICES, changed(DISTANCES, 2, 0, -1.0)), 3, 2, "Row 2 .* not a finite number"),
+        ((INDICES, changed(DISTANCES, 1, 1, np.inf)), 3, 2, "Row 1 .* not a finite number"),
         ((INDICES, changed(DISTANCES, 1, 0, 2.5)), 3, 2, "Row 1 of the graph is not sorted"),
     ],
 )
