@@ -221,7 +221,7 @@ def spoiled(**changes):
         (spoiled(indices={(3, 0): -1}), "Row 3"),
         (spoiled(indices={(4, 1): 4}), "lists itself"),
         (spoiled(indices={(7, 1): brute_force(X, 6).indices[7, 0]}), "twice"),
-        (spoiled(distances={(8, 0): -1.0}), "negative"),
+        (spoiled(distances={(8, 0): -1.0}), "not a finite number"),
         (spoiled(distances={(8, 1): np.nan}), "not a finite number"),
         (spoiled(distances={(9, 0): 50.0}), "sorted"),
     ],

@@ -64,7 +64,9 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike] | Neighbors, n_rows: int, k: 
     refuse_rows(indices == np.arange(n_rows)[:, np.newaxis], "lists itself; leave each row out of its own list")
     ordered = np.sort(indices, axis=1)
     refuse_rows(ordered[:, 1:] == ordered[:, :-1], "lists a neighbour twice")
-    refuse_rows(~((distances >= 0) & (distances < np.inf)), "has a distance that is not a finite number of at least 0")
+    refuse_rows(
+        ~((distances >= 0) & (distances < np.inf)), "has a distance that is not a finite number of at least 0"
+    )
     refuse_rows(distances[:, 1:] < distances[:, :-1], "is not sorted; list the nearest first")
     return Neighbors(indices.astype(np.int32, copy=False), distances)
 
