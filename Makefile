@@ -27,6 +27,8 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.fitting
 	$(BIN)/python -m benchmarks.prototypes
 	$(BIN)/python -m benchmarks.probabilities
+	$(BIN)/python -m benchmarks.itml
+	$(BIN)/python -m benchmarks.scenes
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict --quiet

@@ -112,7 +112,7 @@ class EdgeState(NamedTuple):
     Per example: its class, start weight, the logarithm of it and weight in learning, both weights in judging,
     its edge. Per voter: w⁺ and w⁻, whether R_j has rows of both signs, its mean vote, whether it may be picked,
     whether its δ has fallen since it was solved. ``tree`` is the oracle's; ``touched`` and ``stamp`` are scratch
-    space. ``relative_votes`` are the reversed votes in units of their voter's mean, ``log_votes`` their logarithms.
+    space. ``relative_votes`` are the reversed votes in units of their voter's mean, ``log_votes`` the logarithms.
     """
 
     classes: Any
