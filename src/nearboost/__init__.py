@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from nearboost.boosting.mlnn import MLNNClassifier
     from nearboost.boosting.n3 import N3Classifier
     from nearboost.boosting.unn import UNNClassifier
+    from nearboost.inn.classifier import INNClassifier
+    from nearboost.inn.coder import INNCoder
     from nearboost.losses import get_loss
     from nearboost.metric.itml import ITML
     from nearboost.neighbors import Neighbors, NeighborSearch
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ITML",
+    "INNClassifier",
+    "INNCoder",
     "KNNClassifier",
     "MAPBoostClassifier",
     "MLNNClassifier",
@@ -31,6 +35,8 @@ __all__ = [
 
 _HOME = {
     "ITML": "nearboost.metric.itml",
+    "INNClassifier": "nearboost.inn.classifier",
+    "INNCoder": "nearboost.inn.coder",
     "KNNClassifier": "nearboost.boosting.knn",
     "MAPBoostClassifier": "nearboost.boosting.mapboost",
     "MLNNClassifier": "nearboost.boosting.mlnn",

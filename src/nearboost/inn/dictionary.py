@@ -1,0 +1,179 @@
+"""Codes of queries over fixed samples, whichever way the terms are picked."""
+
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from nearboost.base.progress import Advance, progress_bar, silent
+from nearboost.base.threads import count_threads
+from nearboost.base.validation import check_choice, check_positive, check_whole
+from nearboost.inn.local import LocalTerms
+from nearboost.inn.products import ProductTerms
+from nearboost.inn.searched import SearchedTerms
+from nearboost.inn.series import Series, TermPicker, Terms, count_terms
+from nearboost.neighbors import NeighborSearch
+from nearboost.neighbors.exact import largest_values, powers_of_two
+
+METRICS = ("l2", "l1")
+TERMS_PER_BLOCK = 4_000_000  # at a time, so that memory stays bounded
+
+
+class CodingParameters(Protocol):
+    """What says how codes are made; see `INNCoder`."""
+
+    regularization: float
+    coverage: float
+    max_terms: int | None
+    tolerance: float
+    metric: str
+    neighborhood: int | None
+    gram_memory: float | None
+    n_jobs: int | None
+    verbose: int
+
+
+class Dictionary:
+    """Samples that queries are written as sums of.
+
+    Parameters
+    ----------
+    X : the samples, C-contiguous, float32 or float64
+    how : parameters that `check_coding` has passed
+    sizes : how many samples each part has, the parts following each other; each makes codes of its own. None means
+        one part.
+
+    Attributes
+    ----------
+    gram_seconds : how long it took to compute the distances between all samples, 0 where that was not done
+    """
+
+    def __init__(self, X: NDArray[Any], how: CodingParameters, sizes: NDArray[np.int64] | None = None) -> None:
+        self.samples = X
+        self.series = series_of(how)
+        self.starts = np.concatenate([[0], np.cumsum([len(X)] if sizes is None else sizes)])
+        self.gram_seconds = 0.0
+        self._largest = largest_values(X).max()
+        self._verbose = how.verbose
+        self._codes_at_once = TERMS_PER_BLOCK // max(self.series.n_terms, how.neighborhood or 0)
+        self._picker: TermPicker
+        if how.metric == "l2" and how.neighborhood is None:
+            rows = NeighborSearch(X, "l2", n_jobs=how.n_jobs).rows
+            products = ProductTerms(rows, self.starts, self.series, how.gram_memory)
+            self.gram_seconds = products.build_gram(how.verbose)
+            self._picker = products
+        else:
+            self._picker = PartwiseTerms(X, self.starts, self.series, how)
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.starts) - 1
+
+    def codes(self, Q: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:
+        """Weights of all samples for each query, as they came; ``own`` is the sample it may not have, -1 for none.
+
+        With several parts a query has a row for each, one after the other, and none is its own.
+        """
+        own = np.full(len(Q), -1, dtype=np.int32) if own is None else own
+        size = max(1, self._codes_at_once // self.n_parts)
+        parts = []
+        with progress_bar("Coding", len(Q), self._verbose) as advance:
+            for start in range(0, len(Q), size):
+                block = slice(start, start + size)
+                terms = self._picker.pick(Q[block], own[block], advance)
+                parts.append(summed(terms, self.series.weights, len(self.samples)))
+        lengths, samples, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return csr_array((weights, samples, indptr), shape=(len(Q) * self.n_parts, len(self.samples)))
+
+    def residuals(self, Q: NDArray[Any], codes: csr_array) -> NDArray[np.float64]:
+        """|q − Σ w_i s_i| of each query by each part."""
+        from nearboost.kernels import inn as kernels
+
+        units = powers_of_two(np.maximum(largest_values(Q), self._largest))
+        measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
+        norms = np.empty((len(Q), self.n_parts))
+        kernels.residual_norms(codes.indptr, codes.indices, codes.data, self.samples, measured, units, norms)
+        return norms
+
+
+class PartwiseTerms:
+    """Picks terms by searching each part of the samples; a part smaller than the neighbourhood is all near."""
+
+    def __init__(self, X: NDArray[Any], starts: NDArray[np.int64], series: Series, how: CodingParameters) -> None:
+        self.starts, self.series = starts, series
+        self.pickers: list[TermPicker] = []
+        for start, stop in pairwise(starts):
+            search = NeighborSearch(X[start:stop], how.metric, n_jobs=how.n_jobs)
+            if how.neighborhood is None:
+                self.pickers.append(SearchedTerms(search, series))
+            else:
+                self.pickers.append(LocalTerms(search, series, min(how.neighborhood, stop - start)))
+
+    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
+        if len(self.pickers) == 1:
+            return self.pickers[0].pick(Q, own, advance)
+        terms = Terms.of(len(Q) * len(self.pickers), self.series)
+        for part, (picker, start) in enumerate(zip(self.pickers, self.starts[:-1], strict=True)):
+            found = picker.pick(Q, own, silent)
+            terms.picks[part :: len(self.pickers)] = found.picks + start
+            terms.counts[part :: len(self.pickers)] = found.counts
+        advance(len(Q))
+        return terms
+
+
+def summed(
+    terms: Terms, weights: NDArray[np.float64], n_samples: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """How many samples each code has, which, and their weights, repeated ones added up."""
+    from nearboost.kernels import inn as kernels
+
+    samples, totals = np.empty_like(terms.picks), np.empty(terms.picks.shape)
+    lengths = np.empty_like(terms.counts)
+    kernels.sum_repeats(terms.picks, terms.counts, weights, np.zeros(n_samples), samples, totals, lengths)
+    holds = np.arange(terms.picks.shape[1]) < lengths[:, np.newaxis]
+    return lengths, samples[holds], totals[holds]
+
+
+def check_coding(how: CodingParameters) -> None:
+    """One sentence for each parameter that makes no sense."""
+    check_positive("regularization", how.regularization)
+    check_positive("coverage", how.coverage)
+    if how.coverage >= 1:
+        raise ValueError(
+            f"coverage={how.coverage!r} must be below 1, which infinitely many terms would reach; "
+            "use 0.95 as published, or a number nearer to 1."
+        )
+    check_whole("max_terms", how.max_terms, optional=True)
+    check_tolerance(how.tolerance)
+    check_choice("metric", how.metric, METRICS)
+    check_whole("neighborhood", how.neighborhood, optional=True)
+    check_positive("gram_memory", how.gram_memory, optional=True)
+    count_threads(how.n_jobs)
+    series_of(how)
+
+
+def check_tolerance(tolerance: object) -> None:
+    """A number that is not negative."""
+    try:
+        check_positive("tolerance", tolerance if tolerance != 0 else 1.0)
+    except ValueError:
+        raise ValueError(
+            f"tolerance={tolerance!r} must be 0, which never stops early, or a number above 0."
+        ) from None
+
+
+def check_neighborhood(neighborhood: int | None, n_samples: int) -> None:
+    """There must be as many samples to choose from."""
+    if neighborhood is not None and neighborhood > n_samples:
+        raise ValueError(
+            f"neighborhood={neighborhood} is more than the n_samples={n_samples} to choose from; "
+            f"use {n_samples} or fewer, or None for all."
+        )
+
+
+def series_of(how: CodingParameters) -> Series:
+    n_terms = count_terms(how.regularization, how.coverage, how.max_terms)
+    return Series(float(how.regularization), n_terms, float(how.tolerance))

@@ -1,0 +1,130 @@
+"""Updated scores pick what searching for every term picks, to the last tie: rounding never decides."""
+
+import numpy as np
+import pytest
+
+from inn.problems import GENERIC, NASTY, random_rows
+from nearboost import INNCoder
+from nearboost.inn import products
+from nearboost.inn.local import LocalTerms
+from nearboost.inn.products import ProductTerms
+from nearboost.inn.searched import SearchedTerms
+from nearboost.inn.series import Series
+from nearboost.neighbors import NeighborSearch
+from neighbors.brute_force import lane_sum
+
+FREE = np.full(6, -1, dtype=np.int32)
+
+
+def ignore(n_steps=1):
+    """No progress is shown."""
+
+
+def pick_by_definition(X, q, series, metric, allowed):
+    """The nearest of the allowed samples in float64, the lower index of equals; then the query moves on."""
+    X, q, picks = X.astype(np.float64), q.astype(np.float64), []
+    unit = 2.0 ** np.floor(np.log2(max(np.abs(X).max(), np.abs(q).max())))  # squares would overflow or vanish
+    X, q = X / unit, q / unit
+    for _ in range(series.n_terms):
+        gaps = X[allowed] - q
+        sums = lane_sum(np.abs(gaps) if metric == "l1" else gaps * gaps)
+        picks.append(allowed[np.argmin(sums)])
+        q = (1 + series.regularization) * q - series.regularization * X[picks[-1]]
+    return picks
+
+
+def by_products(X, series, gram_memory=None, n_jobs=1):
+    rows = NeighborSearch(X, n_jobs=n_jobs).rows
+    picker = ProductTerms(rows, np.array([0, len(X)]), series, gram_memory)
+    picker.build_gram()
+    return picker
+
+
+@pytest.mark.parametrize("kind", GENERIC + NASTY)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("series", [Series(0.05, 62, 0.0), Series(0.5, 30, 0.0)])
+@pytest.mark.parametrize("d", [1, 3, 40, 600])
+def test_all_ways_pick_the_same(kind, dtype, series, d):
+    if dtype == np.float32 and kind in ("tiny", "huge"):
+        pytest.skip("float32 has no such numbers")
+    X, Q = random_rows(d, kind, m=300 if d < 100 else 60, n=6, d=d, dtype=dtype)
+    everyone = np.arange(len(X))
+    expected = np.array([pick_by_definition(X, q, series, "l2", everyone) for q in Q])
+    for gram_memory in (None, 1.0, 10_000.0):
+        found = by_products(X, series, gram_memory).pick(Q, FREE, ignore)
+        np.testing.assert_array_equal(found.picks, expected)
+        np.testing.assert_array_equal(found.counts, series.n_terms)
+    np.testing.assert_array_equal(SearchedTerms(NeighborSearch(X), series).pick(Q, FREE, ignore).picks, expected)
+    local = LocalTerms(NeighborSearch(X), series, len(X)).pick(Q, FREE, ignore)
+    np.testing.assert_array_equal(local.picks, expected)
+
+
+@pytest.mark.parametrize("kind", GENERIC + NASTY)
+@pytest.mark.parametrize("metric", ["l2", "l1"])
+def test_neighborhoods(kind, metric):
+    X, Q = random_rows(2, kind, m=120, n=6)
+    series = Series(0.05, 62, 0.0)
+    search = NeighborSearch(X, metric)
+    near = np.sort(search.search(Q, 25).indices, axis=1)
+    found = LocalTerms(search, series, 25).pick(Q, FREE, ignore)
+    expected = [pick_by_definition(X, q, series, metric, rows) for q, rows in zip(Q, near, strict=True)]
+    np.testing.assert_array_equal(found.picks, expected)
+
+
+@pytest.mark.parametrize("kind", GENERIC + NASTY)
+def test_a_row_without_itself(kind):
+    X, _ = random_rows(3, kind, m=80)
+    series, own = Series(0.05, 62, 0.0), np.arange(80, dtype=np.int32)
+    expected = [pick_by_definition(X, X[i], series, "l2", np.delete(own, i)) for i in own]
+    for gram_memory in (None, 1.0):
+        found = by_products(X, series, gram_memory).pick(X, own, ignore)
+        np.testing.assert_array_equal(found.picks, expected)
+
+
+def test_two_samples_without_one():
+    X = np.array([[0.0, 1.0], [0.0, 1.0]])
+    found = by_products(X, Series(0.5, 4, 0.0)).pick(X, np.array([0, 1], dtype=np.int32), ignore)
+    np.testing.assert_array_equal(found.picks, [[1] * 4, [0] * 4])
+
+
+def test_a_coverage_next_to_one():
+    """The query ends up ten orders of magnitude away, and the samples are told apart all the same."""
+    X, Q = random_rows(4, m=50, n=6)
+    series = Series(0.3, 88, 0.0)
+    everyone = np.arange(len(X))
+    expected = [pick_by_definition(X, q, series, "l2", everyone) for q in Q]
+    np.testing.assert_array_equal(by_products(X, series).pick(Q, FREE, ignore).picks, expected)
+
+
+@pytest.mark.parametrize("kind", ["random", "ties", "near ties"])
+def test_threads_pieces_and_memory_do_not_matter(kind, monkeypatch):
+    X, Q = random_rows(5, kind, m=2000, n=150, d=20, dtype=np.float32)
+    expected = INNCoder(n_jobs=1).fit(X).transform(Q)
+    for n_jobs, size, gram_memory in [(2, 64, None), (2, 7, 4e5), (3, 1, 1.0), (1, 1000, 1e6)]:
+        monkeypatch.setattr(products, "QUERIES_PER_PIECE", size)
+        codes = INNCoder(n_jobs=n_jobs, gram_memory=gram_memory).fit(X).transform(Q)
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(codes, name), getattr(expected, name))
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    X, Q = random_rows(6, m=200, n=150)
+    for settings in ({}, {"neighborhood": 20}, {"metric": "l1"}):
+        expected = INNCoder(**settings).fit(X).transform(Q)
+        with monkeypatch.context() as patch:
+            patch.setattr("nearboost.inn.dictionary.TERMS_PER_BLOCK", 62 * 40)
+            codes = INNCoder(**settings).fit(X).transform(Q)
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(codes, name), getattr(expected, name))
+
+
+def test_memory_that_is_short_is_kept_to():
+    X, Q = random_rows(7, m=400, n=100)
+    picker = by_products(X, Series(0.05, 62, 0.0), gram_memory=2 * 400 * 10)
+    assert picker.gram is None
+    picker.pick(Q, np.full(100, -1, dtype=np.int32), ignore)
+    [part] = picker._parts_of_gram
+    assert part.grid.nbytes <= 2 * 400 * 10
+    assert np.count_nonzero(part.slots >= 0) <= 10
+    picker.pick(Q, np.full(100, -1, dtype=np.int32), ignore)
+    assert picker._parts_of_gram == [part]  # kept for the next queries
