@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.machine import read_results, write_results
 from benchmarks.tables import markdown
 from nearboost import N3Classifier, NeighborSearch, UNNClassifier
+from nearboost.base.progress import silent
 from nearboost.boosting.engine import ClassProblems, ExampleWeights
 from nearboost.boosting.labels import labels_from_classes
 from nearboost.boosting.start import count_plain_vote, fit_start_coefficient
@@ -111,7 +112,7 @@ def round_costs() -> list[Row]:
         row: Row = {"n_rows": n_rows}
         for name, classifier in (("N3", N3Classifier()), ("UNN", UNNClassifier())):
             votes = votes_from_neighbors(graph, n_rows, classifier.vote_weights)
-            row[name] = round_cost(problems_of(votes, y, classifier.loss), classifier._step_rule())
+            row[name] = round_cost(problems_of(votes, y, classifier.loss), classifier._make_step_rule())
         rows.append(row)
     return rows
 
@@ -131,10 +132,10 @@ def round_cost(problems: ClassProblems, rule: Any, few: int = 50, many: int = 15
     costs = []
     for column in range(20):
         for n_rounds in (few, many):  # the first call warms up memory and kernels
-            done = len(booster.boost(column, n_rounds, np.empty(0)).picks)
+            done = len(booster.boost(column, n_rounds, np.empty(0), silent).picks)
         if done == many:
             times = [
-                median(seconds(lambda c=column, n=n: booster.boost(c, n, np.empty(0))) for _ in range(5))
+                median(seconds(lambda c=column, n=n: booster.boost(c, n, np.empty(0), silent)) for _ in range(5))
                 for n in (few, many)
             ]
             costs.append(1e6 * (times[1] - times[0]) / (many - few))

@@ -5,8 +5,8 @@ import pytest
 
 from inn.problems import GENERIC, NASTY, random_rows
 from nearboost import INNCoder
-from nearboost.inn import products
-from nearboost.inn.local import LocalTerms
+from nearboost.inn import pieces
+from nearboost.inn.local import LocalSearchedTerms, LocalTerms
 from nearboost.inn.products import ProductTerms
 from nearboost.inn.searched import SearchedTerms
 from nearboost.inn.series import Series
@@ -55,7 +55,7 @@ def test_all_ways_pick_the_same(kind, dtype, series, d):
         np.testing.assert_array_equal(found.picks, expected)
         np.testing.assert_array_equal(found.counts, series.n_terms)
     np.testing.assert_array_equal(SearchedTerms(NeighborSearch(X), series).pick(Q, FREE, ignore).picks, expected)
-    local = LocalTerms(NeighborSearch(X), series, len(X)).pick(Q, FREE, ignore)
+    local = LocalTerms(NeighborSearch(X).rows, series, len(X)).pick(Q, FREE, ignore)
     np.testing.assert_array_equal(local.picks, expected)
 
 
@@ -66,7 +66,8 @@ def test_neighborhoods(kind, metric):
     series = Series(0.05, 62, 0.0)
     search = NeighborSearch(X, metric)
     near = np.sort(search.search(Q, 25).indices, axis=1)
-    found = LocalTerms(search, series, 25).pick(Q, FREE, ignore)
+    picker = LocalTerms(search.rows, series, 25) if metric == "l2" else LocalSearchedTerms(search, series, 25)
+    found = picker.pick(Q, FREE, ignore)
     expected = [pick_by_definition(X, q, series, metric, rows) for q, rows in zip(Q, near, strict=True)]
     np.testing.assert_array_equal(found.picks, expected)
 
@@ -101,7 +102,7 @@ def test_threads_pieces_and_memory_do_not_matter(kind, monkeypatch):
     X, Q = random_rows(5, kind, m=2000, n=150, d=20, dtype=np.float32)
     expected = INNCoder(n_jobs=1).fit(X).transform(Q)
     for n_jobs, size, gram_memory in [(2, 64, None), (2, 7, 4e5), (3, 1, 1.0), (1, 1000, 1e6)]:
-        monkeypatch.setattr(products, "QUERIES_PER_PIECE", size)
+        monkeypatch.setattr(pieces, "QUERIES_PER_PIECE", size)
         codes = INNCoder(n_jobs=n_jobs, gram_memory=gram_memory).fit(X).transform(Q)
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(codes, name), getattr(expected, name))
@@ -123,8 +124,24 @@ def test_memory_that_is_short_is_kept_to():
     picker = by_products(X, Series(0.05, 62, 0.0), gram_memory=2 * 400 * 10)
     assert picker.gram is None
     picker.pick(Q, np.full(100, -1, dtype=np.int32), ignore)
-    [part] = picker._parts_of_gram
+    [part] = picker._idle_parts
     assert part.grid.nbytes <= 2 * 400 * 10
     assert np.count_nonzero(part.slots >= 0) <= 10
     picker.pick(Q, np.full(100, -1, dtype=np.int32), ignore)
-    assert picker._parts_of_gram == [part]  # kept for the next queries
+    assert picker._idle_parts == [part]  # kept for the next queries
+
+
+@pytest.mark.parametrize("kind", GENERIC + NASTY)
+@pytest.mark.parametrize("k", [1, 10, 100, 700])
+def test_the_nearest_samples_are_those_of_a_search(kind, k):
+    X, Q = random_rows(8, kind, m=700, n=6)
+    search = NeighborSearch(X, n_jobs=1)
+    picker = LocalTerms(search.rows, Series(0.05, 62, 0.0), k)
+    room = pieces.Room(np.empty((6, 700), dtype=np.float32), np.empty((6, 700), dtype=np.int32))
+    for queries, own in [(Q, FREE), (X[:6], np.arange(6, dtype=np.int32))]:
+        if k == 700 and own[0] == 0:
+            continue
+        near, reach = picker._find_near(queries, own, room)
+        expected = search.search(queries, k, query_groups=own, groups=np.arange(700))
+        np.testing.assert_array_equal(near, expected.indices)
+        np.testing.assert_array_equal(reach, expected.distances[:, -1])

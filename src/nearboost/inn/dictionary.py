@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
-from nearboost.inn.local import LocalTerms
+from nearboost.inn.local import LocalSearchedTerms, LocalTerms
 from nearboost.inn.products import ProductTerms
 from nearboost.inn.searched import SearchedTerms
 from nearboost.inn.series import Series, TermPicker, Terms, count_terms
@@ -107,10 +107,13 @@ class PartwiseTerms:
         self.pickers: list[TermPicker] = []
         for start, stop in pairwise(starts):
             search = NeighborSearch(X[start:stop], how.metric, n_jobs=how.n_jobs)
+            n_near = min(how.neighborhood or 0, stop - start)
             if how.neighborhood is None:
                 self.pickers.append(SearchedTerms(search, series))
+            elif how.metric == "l1":
+                self.pickers.append(LocalSearchedTerms(search, series, n_near))
             else:
-                self.pickers.append(LocalTerms(search, series, min(how.neighborhood, stop - start)))
+                self.pickers.append(LocalTerms(search.rows, series, n_near))
 
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
         if len(self.pickers) == 1:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.inn.bounds import FEATURES_AT_ONCE
+from nearboost.inn.shadow import Shadow
 
 MOST_MEMORY = 8 * 10**9  # bytes, unless the user says otherwise
 UNKNOWN_MEMORY = 2 * 10**9  # taken for free where the system does not tell
@@ -20,7 +20,7 @@ class GramRows:
 
     Parameters
     ----------
-    shadow : the samples as columns (x, ½|x|², 1)
+    shadow : the samples
     starts : where each part of the samples begins, and the end; distances are between samples of one part
     n_slots : room for so many rows
 
@@ -30,11 +30,11 @@ class GramRows:
     slots : where each sample has its row, -1 for those without one
     """
 
-    def __init__(self, shadow: NDArray[np.float32], starts: NDArray[np.int64], n_slots: int) -> None:
+    def __init__(self, shadow: Shadow, starts: NDArray[np.int64], n_slots: int) -> None:
         self._shadow, self._starts = shadow, starts
         self.grid = np.empty((n_slots, np.diff(starts).max()), dtype=np.uint16)
         self.steps = np.empty(n_slots)
-        self.slots = np.full(shadow.shape[1], -1, dtype=np.int32)
+        self.slots = np.full(starts[-1], -1, dtype=np.int32)
         self._n_filled = 0
 
     def add(self, samples: NDArray[np.integer], n_jobs: int | None = 1, verbose: int = 0) -> None:
@@ -63,29 +63,9 @@ class GramRows:
     def _fill(self, part: int, samples: NDArray[np.integer], places: NDArray[np.integer]) -> None:
         from nearboost.kernels import inn as kernels
 
-        others = self._shadow[:, samples]
-        within = self._shadow[:, self._starts[part] : self._starts[part + 1]]
-        distances = np.empty((len(samples), within.shape[1]), dtype=np.float32)
-        multiply(multipliers(others[:-2].T, others[-2]), within, distances)
+        distances = self._shadow.half_squares_from(samples, slice(self._starts[part], self._starts[part + 1]))
         rows = slice(places[0], places[-1] + 1)
         kernels.to_grid(distances, distances.max(axis=1), self.grid[rows], self.steps[rows])
-
-
-def multipliers(points: NDArray[np.float32], constants: NDArray[np.float32] | float) -> NDArray[np.float32]:
-    """Rows (−s, 1, c), whose products with columns (x, ½|x|², 1) are ½|x|² − s·x + c."""
-    rows = np.empty((len(points), points.shape[1] + 2), dtype=np.float32)
-    rows[:, :-2] = -points
-    rows[:, -2] = 1.0
-    rows[:, -1] = constants
-    return rows
-
-
-def multiply(rows: NDArray[np.float32], columns: NDArray[np.float32], products: NDArray[np.float32]) -> None:
-    """The matrix product, a group of features after the other: its error is that of a group, see `sum_error`."""
-    np.dot(rows[:, :FEATURES_AT_ONCE], columns[:FEATURES_AT_ONCE], out=products)
-    for start in range(FEATURES_AT_ONCE, len(columns), FEATURES_AT_ONCE):
-        group = slice(start, start + FEATURES_AT_ONCE)
-        products += rows[:, group] @ columns[group]
 
 
 def usable_memory(gram_memory: float | None) -> float:

@@ -1,5 +1,6 @@
 """Codes over the nearest samples of each query alone."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,52 +9,110 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance
 from nearboost.base.threads import count_threads, map_in_threads
 from nearboost.inn.bounds import error_bounds
+from nearboost.inn.pieces import QUERIES_PER_PIECE, Room, in_pieces
 from nearboost.inn.series import Series, Terms
+from nearboost.inn.shadow import Shadow
 from nearboost.neighbors import NeighborSearch
-from nearboost.neighbors.exact import WORTH_THREADS, largest_values, powers_of_two
-
-QUERIES_PER_PIECE = 256
+from nearboost.neighbors.exact import (
+    WORTH_THREADS,
+    Rows,
+    empty_lists,
+    largest_values,
+    powers_of_two,
+)
 
 
 class LocalTerms:
-    """Picks terms among the ``n_near`` samples nearest to the query, under L2 or L1."""
+    """Picks terms among the ``n_near`` samples nearest to the query, under L2.
+
+    These are found as `NeighborSearch` would find them, but from scores of all samples at once: it keeps sorted
+    lists, which is best for few neighbours and not for a hundred.
+    """
+
+    def __init__(self, rows: Rows, series: Series, n_near: int) -> None:
+        self.rows, self.series = rows, series
+        self.n_near = n_near
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the shadow, which is made anew where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "shadow"}
+
+    @cached_property
+    def shadow(self) -> Shadow:
+        return Shadow(self.rows)
+
+    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
+        terms = Terms.of(len(Q), self.series)
+
+        def pick_piece(piece: slice, room: Room) -> None:
+            near, reach = self._find_near(Q[piece], own[piece], room)
+            code_near(self.rows, self.series, Q[piece], near, reach, terms[piece])
+
+        in_pieces(pick_piece, len(Q), self.shadow.columns, self.rows.n_jobs, advance)
+        return terms
+
+    def _find_near(
+        self, Q: NDArray[Any], own: NDArray[np.int32], room: Room
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The nearest samples, and the distance of the farthest of them."""
+        from nearboost.kernels import inn as kernels
+
+        queries = self.rows.queries(Q, np.empty(0), own)
+        bounds = self.shadow.first_scores(queries, own, room.values)
+        indices, sums = empty_lists(len(Q), self.n_near)
+        numbers = np.arange(len(self.rows.X), dtype=np.int32)
+        kernels.find_near(
+            room.values, bounds.factor, room.scores, bounds.start + bounds.measuring, numbers, own,
+            self.rows.X, queries.measured, queries.units, sums, indices,
+        )  # fmt: skip
+        return indices, self.rows.reported(sums, queries.units)[:, -1]
+
+
+class LocalSearchedTerms:
+    """Picks terms among the ``n_near`` samples nearest to the query, found by a search; for L1."""
 
     def __init__(self, search: NeighborSearch, series: Series, n_near: int) -> None:
-        self.search = search
-        self.series = series
+        self.search, self.series = search, series
         self.n_near = n_near
 
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
         rows = self.search.rows
         numbers = np.arange(len(rows.X), dtype=np.int32)
         found = self.search.search(Q, self.n_near, query_groups=own, groups=numbers)
-        near = np.sort(found.indices, axis=1)  # ties go to the lower index
         terms = Terms.of(len(Q), self.series)
 
         def pick_piece(start: int) -> None:
             piece = slice(start, start + QUERIES_PER_PIECE)
-            self._pick(Q[piece], near[piece], found.distances[piece, -1], terms[piece])
-            advance(len(Q[piece]))
+            near, reach = found.indices[piece], found.distances[piece, -1]
+            code_near(rows, self.series, Q[piece], near, reach, terms[piece])
+            advance(len(near))
 
-        large = near.size * rows.X.shape[1] >= WORTH_THREADS
+        large = found.indices.size * rows.X.shape[1] >= WORTH_THREADS
         pieces = range(0, len(Q), QUERIES_PER_PIECE)
         map_in_threads(pick_piece, pieces, count_threads(rows.n_jobs) if large else 1)
         return terms
 
-    def _pick(self, Q: NDArray[Any], near: NDArray[np.int32], reach: NDArray[np.float64], terms: Terms) -> None:
-        """Terms of queries among samples not farther than ``reach``; lengths are in units of it."""
-        from nearboost.kernels import inn as kernels
 
-        rows = self.search.rows
-        units = powers_of_two(np.maximum(largest_values(Q), rows.largest))
-        measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
-        scales = np.divide(units, reach, out=np.ones(len(Q)), where=reach > 0)
-        with np.errstate(over="ignore"):  # what overflows is far
-            A = 2 * np.linalg.norm(measured, axis=1) * scales + 1
-        bounds = error_bounds(rows.X.shape[1], rows.error, 1 + 2.0**-20, 0.0, A)
-        start = bounds.start if rows.metric == "l2" else np.full(len(Q), np.inf)  # no bound: all are measured
-        kernels.code_locally(
-            near, rows.X, measured, units, scales, rows.code, self.series.weights,
-            self.series.regularization, self.series.tolerance, bounds.factor, start, bounds.row, bounds.term,
-            bounds.measuring, terms.picks, terms.counts,
-        )  # fmt: skip
+def code_near(
+    rows: Rows,
+    series: Series,
+    Q: NDArray[Any],
+    near: NDArray[np.int32],
+    reach: NDArray[np.float64],
+    terms: Terms,
+) -> None:
+    """Terms of queries among samples not farther than ``reach``; lengths are in units of it, from the query."""
+    from nearboost.kernels import inn as kernels
+
+    units = powers_of_two(np.maximum(largest_values(Q), rows.largest))
+    measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
+    scales = np.divide(units, reach, out=np.ones(len(Q)), where=reach > 0)
+    with np.errstate(over="ignore"):  # what overflows is far
+        A = 2 * np.linalg.norm(measured, axis=1) * scales + 1
+    bounds = error_bounds(rows.X.shape[1], rows.error, 1 + 2.0**-20, 0.0, A)
+    start = bounds.start if rows.metric == "l2" else np.full(len(Q), np.inf)  # no bound: all are measured
+    kernels.code_locally(
+        np.sort(near, axis=1), rows.X, measured, units, scales, rows.code, series.weights, series.regularization,
+        series.tolerance, bounds.factor, start, bounds.row, bounds.term, bounds.measuring,
+        terms.picks, terms.counts,
+    )  # fmt: skip

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from nearboost.base.compiling import kernel
-from nearboost.kernels.search import L2, N_LANES, measure
+from nearboost.kernels.search import L2, N_LANES, measure, offer
 
 GRID_TOP = 65535
 GRID_ERROR = 0.52  # steps between a half squared distance and its grid point, the rounding of float32 included
@@ -215,6 +215,30 @@ def extend_codes(
             if tolerance > 0.0:
                 moved = follow(query, moved, own_picks, t + 1, X, unit, regularization)
                 finished[code] |= residual_of(query, unit, weights[t] / regularization) <= tolerance
+
+
+@kernel
+def lowest_but(values, k):
+    """The k-th lowest; the largest number there is where there are fewer."""
+    return np.partition(values, k - 1)[k - 1] if k <= values.size else LARGEST
+
+
+@kernel
+def find_near(values, factors, scores, errors, numbers, own, X, Q, units, distances, indices):
+    """The nearest rows of each query into its list; as many chunks as the list is long have a row not farther."""
+    lanes, no_norms = np.empty(N_LANES), np.empty(0)
+    k, n_rows = indices.shape[1], scores.shape[1]
+    size = max(16, min(128, n_rows // (4 * k)))
+    lows, found = np.empty(-(-n_rows // size), dtype=np.int32), np.empty(n_rows, dtype=np.int32)
+    for r in range(scores.shape[0]):
+        own_scores = scores[r]
+        set_scores(own_scores, values[r], np.float32(factors[r]), size, lows)
+        limit = limit_above(lowest_but(lows, k), errors[r])
+        candidates = found[: list_below(own_scores, size, lows, limit, found)]
+        limit = limit_above(lowest_but(own_scores[candidates], k), errors[r])
+        for j in candidates:
+            if own_scores[j] <= limit:
+                offer(j, X, no_norms, Q[r], units[r], L2, numbers, own[r], lanes, distances[r], indices[r])
 
 
 @kernel
