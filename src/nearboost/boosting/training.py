@@ -233,10 +233,11 @@ class Judged:
 
     def n_heard(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
         """How many of the fold's rows have a voter with something to say."""
+        if self.learned.start_coefficient:
+            return len(self.fold)  # everyone has
         learned = shorten(self.learned, n_rounds)
         speaks = np.zeros(data.labels.n_rows)
         speaks[learned.voters] = 1.0
-        speaks += learned.start_coefficient != 0
         return int(np.count_nonzero(self.votes(learned, data, recipe).matrix() @ speaks))
 
     def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> NDArray[np.float64]:

@@ -23,8 +23,11 @@ def score_rows(ptr, voters, vote, coefficient_ptr, classes, values, rest, contri
             j = voters[entry]
             if rest[j] != 0.0:
                 voter_contribution(j, vote[entry], coefficient_ptr, classes, values, rest, contribution)
+                if divide:
+                    for c in range(len(contribution)):
+                        contribution[c] /= divisors[row, c]
                 for c in range(len(contribution)):
-                    scores[row, c] += contribution[c] / divisors[row, c] if divide else contribution[c]
+                    scores[row, c] += contribution[c]
             else:  # the same sums, over the classes this voter has values for
                 for stored in range(coefficient_ptr[j], coefficient_ptr[j + 1]):
                     c, term = classes[stored], vote[entry] * values[stored]
