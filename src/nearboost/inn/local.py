@@ -13,13 +13,7 @@ from nearboost.inn.pieces import QUERIES_PER_PIECE, Room, in_pieces
 from nearboost.inn.series import Series, Terms
 from nearboost.inn.shadow import Shadow
 from nearboost.neighbors import NeighborSearch
-from nearboost.neighbors.exact import (
-    WORTH_THREADS,
-    Rows,
-    empty_lists,
-    largest_values,
-    powers_of_two,
-)
+from nearboost.neighbors.exact import WORTH_THREADS, Rows, largest_values, powers_of_two
 
 
 class LocalTerms:
@@ -54,18 +48,17 @@ class LocalTerms:
     def _find_near(
         self, Q: NDArray[Any], own: NDArray[np.int32], room: Room
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The nearest samples, and the distance of the farthest of them."""
+        """The nearest samples in rising order, and the distance of the farthest of them."""
         from nearboost.kernels import inn as kernels
 
         queries = self.rows.queries(Q, np.empty(0), own)
         bounds = self.shadow.first_scores(queries, own, room.values)
-        indices, sums = empty_lists(len(Q), self.n_near)
-        numbers = np.arange(len(self.rows.X), dtype=np.int32)
+        near, farthest = np.empty((len(Q), self.n_near), dtype=np.int32), np.empty((len(Q), 1))
         kernels.find_near(
-            room.values, bounds.factor, room.scores, bounds.start + bounds.measuring, numbers, own,
-            self.rows.X, queries.measured, queries.units, sums, indices,
+            room.values, bounds.factor, room.scores, bounds.start + bounds.measuring, own,
+            self.rows.X, queries.measured, queries.units, near, farthest[:, 0],
         )  # fmt: skip
-        return indices, self.rows.reported(sums, queries.units)[:, -1]
+        return near, self.rows.reported(farthest, queries.units)[:, 0]
 
 
 class LocalSearchedTerms:
@@ -83,7 +76,7 @@ class LocalSearchedTerms:
 
         def pick_piece(start: int) -> None:
             piece = slice(start, start + QUERIES_PER_PIECE)
-            near, reach = found.indices[piece], found.distances[piece, -1]
+            near, reach = np.sort(found.indices[piece], axis=1), found.distances[piece, -1]
             code_near(rows, self.series, Q[piece], near, reach, terms[piece])
             advance(len(near))
 
@@ -101,7 +94,7 @@ def code_near(
     reach: NDArray[np.float64],
     terms: Terms,
 ) -> None:
-    """Terms of queries among samples not farther than ``reach``; lengths are in units of it, from the query."""
+    """Terms of queries among samples in rising order, none farther than ``reach``; lengths are in units of it."""
     from nearboost.kernels import inn as kernels
 
     units = powers_of_two(np.maximum(largest_values(Q), rows.largest))
@@ -112,7 +105,7 @@ def code_near(
     bounds = error_bounds(rows.X.shape[1], rows.error, 1 + 2.0**-20, 0.0, A)
     start = bounds.start if rows.metric == "l2" else np.full(len(Q), np.inf)  # no bound: all are measured
     kernels.code_locally(
-        np.sort(near, axis=1), rows.X, measured, units, scales, rows.code, series.weights, series.regularization,
+        near, rows.X, measured, units, scales, rows.code, series.weights, series.regularization,
         series.tolerance, bounds.factor, start, bounds.row, bounds.term, bounds.measuring,
         terms.picks, terms.counts,
     )  # fmt: skip

@@ -15,12 +15,13 @@ import math
 import numpy as np
 
 from nearboost.base.compiling import kernel
-from nearboost.kernels.search import L2, N_LANES, measure, offer
+from nearboost.kernels.search import L2, N_LANES, measure
 
 GRID_TOP = 65535
 GRID_ERROR = 0.52  # steps between a half squared distance and its grid point, the rounding of float32 included
 LEAST_STEP = 2.0**-110  # whose inverse float32 still holds
 LARGEST = np.int32(2**31 - 1)
+FEW = 32
 
 
 @kernel
@@ -94,12 +95,28 @@ def limit_above(lowest, error):
 @kernel
 def count_below(scores, limit, start, stop):
     """How many scores are not above the limit, and which one where it is the only one."""
-    hits, place = np.int32(0), np.int32(0)
-    for j in range(np.uint64(start), np.uint64(stop)):
-        hit = np.int32(scores[j] <= limit)
-        hits += hit
-        place |= -hit & np.int32(j)
+    hits, place, j = np.int32(0), np.int32(0), np.int32(start)
+    for k in range(np.uint64(start), np.uint64(stop)):
+        hit = np.int32(scores[k] <= limit)
+        hits = np.int32(hits + hit)
+        place |= -hit & j
+        j = np.int32(j + 1)
     return hits, place
+
+
+@kernel
+def list_few(scores, limit, start, stop, found, n):
+    """Append the places of scores not above the limit to the n found so far."""
+    hits, place = count_below(scores, limit, start, stop)
+    if hits == 1:
+        found[n] = place
+    elif hits > 1:
+        i = n
+        for j in range(start, stop):
+            if scores[j] <= limit:
+                found[i] = j
+                i += 1
+    return n + hits
 
 
 @kernel
@@ -114,11 +131,9 @@ def list_below(scores, size, lows, limit, found):
         if hits == 1:
             found[n] = place
             n += 1
-            continue
-        for j in range(start, stop):
-            if scores[j] <= limit:
-                found[n] = j
-                n += 1
+        elif hits > 1:
+            for few in range(start, stop, FEW):
+                n = list_few(scores, limit, few, min(few + FEW, stop), found, n)
     return n
 
 
@@ -218,27 +233,52 @@ def extend_codes(
 
 
 @kernel
-def lowest_but(values, k):
-    """The k-th lowest; the largest number there is where there are fewer."""
-    return np.partition(values, k - 1)[k - 1] if k <= values.size else LARGEST
+def fold_scores(scores, values, factor, lows):
+    """Scores from floats, and the lowest of those at j, j + w, j + 2w, ... for each of w lows."""
+    lows[:] = LARGEST
+    for start in range(0, scores.size, lows.size):
+        part, own_values = scores[start : start + lows.size], values[start : start + lows.size]
+        for j in range(part.size):
+            score = np.int32(own_values[j] * factor)
+            part[j] = score
+            lows[j] = min(lows[j], score)
 
 
 @kernel
-def find_near(values, factors, scores, errors, numbers, own, X, Q, units, distances, indices):
-    """The nearest rows of each query into its list; as many chunks as the list is long have a row not farther."""
-    lanes, no_norms = np.empty(N_LANES), np.empty(0)
-    k, n_rows = indices.shape[1], scores.shape[1]
-    size = max(16, min(128, n_rows // (4 * k)))
-    lows, found = np.empty(-(-n_rows // size), dtype=np.int32), np.empty(n_rows, dtype=np.int32)
+def keep_nearest(found, distances, near):
+    """The nearest of the found into a list of fewer, in the order they were found; the farthest distance kept."""
+    farthest = np.partition(distances, near.size - 1)[near.size - 1]
+    equals = near.size - np.sum(distances < farthest)
+    n = 0
+    for i in range(found.size):
+        if distances[i] > farthest or (distances[i] == farthest and equals == 0):
+            continue
+        equals -= distances[i] == farthest
+        near[n] = found[i]
+        n += 1
+    return farthest
+
+
+@kernel
+def find_near(values, factors, scores, errors, own, X, Q, units, near, farthest):
+    """The rows nearest to each query, in rising order, and the squared distance of the farthest of them.
+
+    The k-th of some lows, k the length of the list, bounds the k-th score. With six times as many lows it does so
+    narrowly: few more than k rows are measured, also where rows that follow each other are alike.
+    """
+    k, n_rows = near.shape[1], scores.shape[1]
+    lanes, distances = np.empty(N_LANES), np.empty(n_rows)
+    lows, found = np.empty(min(n_rows, 6 * k), dtype=np.int32), np.empty(n_rows, dtype=np.int32)
+    size = chunk_for(k)
+    everywhere = np.full(-(-n_rows // size), -LARGEST, dtype=np.int32)
     for r in range(scores.shape[0]):
-        own_scores = scores[r]
-        set_scores(own_scores, values[r], np.float32(factors[r]), size, lows)
-        limit = limit_above(lowest_but(lows, k), errors[r])
-        candidates = found[: list_below(own_scores, size, lows, limit, found)]
-        limit = limit_above(lowest_but(own_scores[candidates], k), errors[r])
-        for j in candidates:
-            if own_scores[j] <= limit:
-                offer(j, X, no_norms, Q[r], units[r], L2, numbers, own[r], lanes, distances[r], indices[r])
+        fold_scores(scores[r], values[r], np.float32(factors[r]), lows)
+        limit = limit_above(np.partition(lows, k - 1)[k - 1], errors[r])
+        n = list_below(scores[r], size, everywhere, limit, found)
+        for i in range(n):
+            is_own = found[i] == own[r]
+            distances[i] = math.inf if is_own else measure(X[found[i]], Q[r], units[r], L2, lanes)
+        farthest[r] = keep_nearest(found[:n], distances[:n], near[r])
 
 
 @kernel
