@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inn.problems import GENERIC, random_rows
+from codes.problems import GENERIC, random_rows
 from nearboost import INNClassifier, INNCoder
 from reference import inn
 

@@ -9,7 +9,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from inn.problems import random_rows
+from codes.problems import random_rows
 from nearboost import INNClassifier, INNCoder
 
 X, Q = random_rows(0, m=90)

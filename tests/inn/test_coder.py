@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from inn.problems import random_rows
+from codes.problems import random_rows
 from nearboost import INNCoder
-from nearboost.inn import gram
+from nearboost.codes import gram
 
 X, Q = random_rows(0)
 

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inn.problems import GENERIC, NASTY, random_rows
+from codes.problems import GENERIC, NASTY, random_rows
 from nearboost import INNClassifier, INNCoder, NeighborSearch
-from nearboost.inn.series import count_terms
+from nearboost.codes.series import count_terms
 from reference import inn
 
 ORDINARY = [kind for kind in GENERIC + NASTY if kind not in ("tiny", "huge")]  # numpy compares residuals

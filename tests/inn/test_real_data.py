@@ -5,7 +5,7 @@ import pytest
 from benchmarks.data import available, load
 
 from nearboost import INNClassifier, INNCoder, KNNClassifier, NeighborSearch
-from nearboost.inn.searched import SearchedTerms
+from nearboost.codes.searched import SearchedTerms
 
 
 def split_of(name):

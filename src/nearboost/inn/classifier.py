@@ -11,8 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_choice, check_flag, check_weights
+from nearboost.codes.dictionary import check_coding, check_neighborhood
 from nearboost.inn.decisions import ClassResiduals, ClassSums, Decision
-from nearboost.inn.dictionary import check_coding, check_neighborhood
 from nearboost.inn.explanation import CodeExplanation
 from nearboost.neighbors.exact import largest_values
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearboost.inn.dictionary import Dictionary, check_coding, check_neighborhood
+from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
 
 
 class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.inn.dictionary import CodingParameters, Dictionary
+from nearboost.codes.dictionary import CodingParameters, Dictionary
 
 
 class Decision(Protocol):

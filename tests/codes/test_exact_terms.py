@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from inn.problems import GENERIC, NASTY, random_rows
+from codes.problems import GENERIC, NASTY, random_rows
 from nearboost import INNCoder
-from nearboost.inn import pieces
-from nearboost.inn.local import LocalSearchedTerms, LocalTerms
-from nearboost.inn.products import ProductTerms
-from nearboost.inn.searched import SearchedTerms
-from nearboost.inn.series import Series
+from nearboost.codes import pieces
+from nearboost.codes.local import LocalSearchedTerms, LocalTerms
+from nearboost.codes.products import ProductTerms
+from nearboost.codes.searched import SearchedTerms
+from nearboost.codes.series import Series
 from nearboost.neighbors import NeighborSearch
 from neighbors.brute_force import lane_sum
 
@@ -113,7 +113,7 @@ def test_blocks_do_not_matter(monkeypatch):
     for settings in ({}, {"neighborhood": 20}, {"metric": "l1"}):
         expected = INNCoder(**settings).fit(X).transform(Q)
         with monkeypatch.context() as patch:
-            patch.setattr("nearboost.inn.dictionary.TERMS_PER_BLOCK", 62 * 40)
+            patch.setattr("nearboost.codes.dictionary.TERMS_PER_BLOCK", 62 * 40)
             codes = INNCoder(**settings).fit(X).transform(Q)
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(codes, name), getattr(expected, name))

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
 from nearboost.base.threads import count_threads, map_in_threads
-from nearboost.inn.bounds import error_bounds
-from nearboost.inn.pieces import QUERIES_PER_PIECE, Room, in_pieces
-from nearboost.inn.series import Series, Terms
-from nearboost.inn.shadow import Shadow
+from nearboost.codes.bounds import error_bounds
+from nearboost.codes.pieces import QUERIES_PER_PIECE, Room, in_pieces
+from nearboost.codes.series import Series, Terms
+from nearboost.codes.shadow import Shadow
 from nearboost.neighbors import NeighborSearch
 from nearboost.neighbors.exact import WORTH_THREADS, Rows, largest_values, powers_of_two
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
 from nearboost.base.threads import count_threads
-from nearboost.inn.gram import GramRows, usable_memory
-from nearboost.inn.pieces import Room, in_pieces
-from nearboost.inn.series import Series, Terms
-from nearboost.inn.shadow import Shadow
+from nearboost.codes.gram import GramRows, usable_memory
+from nearboost.codes.pieces import Room, in_pieces
+from nearboost.codes.series import Series, Terms
+from nearboost.codes.shadow import Shadow
 from nearboost.neighbors.exact import WORTH_THREADS, Rows, one_matrix_thread
 
 

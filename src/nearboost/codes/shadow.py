@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.inn.bounds import FEATURES_AT_ONCE, ErrorBounds, error_bounds, sum_error
+from nearboost.codes.bounds import FEATURES_AT_ONCE, ErrorBounds, error_bounds, sum_error
 from nearboost.neighbors.exact import Queries, Rows, half_squares
 
 TOP_SCORE = 2.0**31 - 2**7  # for excluded samples; others stay below 2^30, and a code subtracts less than 2^30

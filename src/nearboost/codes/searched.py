@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
-from nearboost.inn.series import Series, Terms
+from nearboost.codes.series import Series, Terms
 from nearboost.neighbors import NeighborSearch
 
 

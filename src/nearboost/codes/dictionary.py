@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
-from nearboost.inn.local import LocalSearchedTerms, LocalTerms
-from nearboost.inn.products import ProductTerms
-from nearboost.inn.searched import SearchedTerms
-from nearboost.inn.series import Series, TermPicker, Terms, count_terms
+from nearboost.codes.local import LocalSearchedTerms, LocalTerms
+from nearboost.codes.products import ProductTerms
+from nearboost.codes.searched import SearchedTerms
+from nearboost.codes.series import Series, TermPicker, Terms, count_terms
 from nearboost.neighbors import NeighborSearch
 from nearboost.neighbors.exact import largest_values, powers_of_two
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.inn.shadow import Shadow
+from nearboost.codes.shadow import Shadow
 
 MOST_MEMORY = 8 * 10**9  # bytes, unless the user says otherwise
 UNKNOWN_MEMORY = 2 * 10**9  # taken for free where the system does not tell
