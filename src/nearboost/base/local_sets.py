@@ -1,0 +1,155 @@
+"""Sets of local descriptors, one set for each image; they may differ in length and may be made when asked for."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class LocalSet:
+    """The local descriptors of one image, and where they come from as far as that is known.
+
+    Parameters
+    ----------
+    values : descriptors, one row each
+    positions : x and y of each descriptor's centre, from 0 (left, top) to 1 (right, bottom)
+    scales : size in pixels of the patch that each descriptor describes
+    image_size : height and width of the image in pixels
+    """
+
+    values: NDArray[Any]
+    positions: NDArray[np.float32] | None = None
+    scales: NDArray[np.float32] | None = None
+    image_size: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class LocalSets(Sequence[LocalSet]):
+    """Local descriptors of several images, each image's set made only when it is asked for.
+
+    Parameters
+    ----------
+    n_sets : how many images
+    make : makes the set of an image from its number, 0 to ``n_sets`` - 1; called each time it is asked for
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.base.local_sets import LocalSets
+    >>> sets = LocalSets.packed(np.arange(10.0).reshape(5, 2), offsets=[0, 2, 5])
+    >>> [len(one) for one in sets]
+    [2, 3]
+    >>> doubled = sets.map(lambda one: one.values * 2)
+    >>> doubled[0].values
+    array([[0., 2.],
+           [4., 6.]])
+    """
+
+    def __init__(self, n_sets: int, make: Callable[[int], LocalSet]) -> None:
+        self._numbers: Sequence[int] = range(n_sets)
+        self._make = make
+
+    @classmethod
+    def packed(
+        cls,
+        values: ArrayLike,
+        offsets: ArrayLike,
+        positions: ArrayLike | None = None,
+        scales: ArrayLike | None = None,
+        image_sizes: Sequence[tuple[int, int]] | None = None,
+    ) -> Self:
+        """Sets that lie in memory one after the other: set i is rows ``offsets[i]`` to ``offsets[i + 1]``."""
+        rows, ends = np.asarray(values), np.asarray(offsets)
+        if rows.ndim != 2:
+            raise ValueError(f"values has shape {rows.shape}; give a matrix with one descriptor in each row.")
+        whole = ends.ndim == 1 and len(ends) > 0 and np.issubdtype(ends.dtype, np.integer)
+        if not whole or ends[0] != 0 or ends[-1] != len(rows) or np.any(np.diff(ends) < 0):
+            raise ValueError(
+                f"offsets must be whole numbers that rise from 0 to the {len(rows)} descriptors; set i is rows "
+                "offsets[i] to offsets[i + 1]."
+            )
+        places = _beside(rows, "positions", positions, (len(rows), 2))
+        sizes = _beside(rows, "scales", scales, (len(rows),))
+        if image_sizes is not None and len(image_sizes) != len(ends) - 1:
+            raise ValueError(f"image_sizes has {len(image_sizes)} entries for {len(ends) - 1} images.")
+
+        def cut(i: int) -> LocalSet:
+            part = slice(ends[i], ends[i + 1])
+            return LocalSet(
+                rows[part],
+                None if places is None else places[part],
+                None if sizes is None else sizes[part],
+                None if image_sizes is None else image_sizes[i],
+            )
+
+        return cls(len(ends) - 1, cut)
+
+    @classmethod
+    def of(cls, arrays: Sequence[Any]) -> Self:
+        """Sets from a list of matrices (or of `LocalSet`), one for each image; LocalSets stay as they are."""
+        if isinstance(arrays, cls):
+            return arrays
+        if isinstance(arrays, np.ndarray) and arrays.ndim != 3 and arrays.dtype != object:
+            raise ValueError(
+                f"Got an array of shape {arrays.shape}; give a list with one matrix of descriptors for each image."
+            )
+        given = list(arrays)
+
+        def read(i: int) -> LocalSet:
+            return given[i] if isinstance(given[i], LocalSet) else LocalSet(np.asarray(given[i]))
+
+        return cls(len(given), read)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> LocalSet: ...
+    @overload
+    def __getitem__(self, index: slice) -> "LocalSets": ...
+    def __getitem__(self, index: int | slice) -> "LocalSet | LocalSets":
+        if isinstance(index, slice):
+            return self.take(range(len(self))[index])
+        return self._make(self._numbers[index])
+
+    def take(self, indices: Iterable[int]) -> "LocalSets":
+        """Some of the sets, in the order given."""
+        some = LocalSets(0, self._make)
+        some._numbers = [self._numbers[i] for i in indices]
+        return some
+
+    def map(self, change: Callable[[LocalSet], NDArray[Any]]) -> "LocalSets":
+        """The same sets with other values, made when asked for; positions and scales stay."""
+
+        def make(i: int) -> LocalSet:
+            one = self[i]
+            return LocalSet(change(one), one.positions, one.scales, one.image_size)
+
+        return LocalSets(len(self), make)
+
+    def sample(self, n_descriptors: int, random_state: int = 0) -> NDArray[Any]:
+        """At most so many descriptors, drawn without repetition and about as many from each image."""
+        numbers = np.random.default_rng(random_state).permutation(len(self))[:n_descriptors]
+        share = n_descriptors // max(1, len(numbers))
+        drawn = []
+        for i in np.sort(numbers):
+            values = self[int(i)].values
+            rows = np.random.default_rng((random_state, int(i))).permutation(len(values))[:share]
+            drawn.append(values[np.sort(rows)])
+        if not drawn:
+            raise ValueError("There are no images to draw descriptors from; give at least one.")
+        return np.concatenate(drawn)
+
+
+def _beside(rows: NDArray[Any], name: str, given: ArrayLike | None, shape: tuple[int, ...]) -> Any:
+    if given is None:
+        return None
+    array = np.asarray(given, dtype=np.float32)
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape} for {len(rows)} descriptors; it must be {shape}.")
+    return array
