@@ -23,7 +23,7 @@ from nearboost.boosting.calibration import (
 from nearboost.boosting.engine import ExampleWeights, StepRule
 from nearboost.boosting.judges import choose_judges
 from nearboost.boosting.labels import Labels, labels_from_classes, labels_from_indicator
-from nearboost.boosting.neighborhood import CANDIDATES, choose_n_neighbors, drop_rows, largest_neighborhood
+from nearboost.boosting.neighborhood import choose_n_neighbors, drop_rows, largest_neighborhood
 from nearboost.boosting.ranking import ranking_width
 from nearboost.boosting.training import Outcome, Recipe, TrainingSet, train
 from nearboost.boosting.voting import LeveragedVote
@@ -124,7 +124,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if most < 1:
             raise ValueError("Some training sample has no neighbour outside its own group; use smaller groups.")
         if self.n_neighbors == "auto":
-            wanted = max(k for k in CANDIDATES if k <= most)
+            wanted = max(k for k in self._make_vote_rule().candidates if k <= most)
         elif self.n_neighbors > most:
             of_others = "" if most == len(data.X) - 1 else " outside its group or in the graph"
             raise ValueError(
@@ -139,7 +139,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if given is None:
             given = recipe.build_search(data.X).graph(wanted, groups=data.groups)
         if self.n_neighbors == "auto":
-            return given, choose_n_neighbors(given, data.labels, recipe.vote_rule, recipe.n_prototypes)
+            return given, choose_n_neighbors(given, data.X, data.labels, recipe.vote_rule, recipe.n_prototypes)
         return given, int(self.n_neighbors)
 
     def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:

@@ -1,7 +1,7 @@
 """What MLNN and MAPBoost share: one weight per example for all classes, votes by a kernel."""
 
 import warnings
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -46,7 +46,9 @@ class WeightForAll(LeveragedNeighborsClassifier):
     def _keep(self, outcome: Outcome) -> None:
         super()._keep(outcome)
         self.diagnostics_ = [course.diagnostics for course in outcome.learned.courses]
-        rule = cast(KernelVotes, self._vote_rule)
+        rule = self._vote_rule
+        if not isinstance(rule, KernelVotes):
+            return
         self.sigma_ = rule.sigma
         strongest = rule.in_training(self.neighbors_).max(axis=1)
         if np.median(strongest) < FAINT * strongest.max():

@@ -4,7 +4,7 @@ from typing import Any
 
 from nearboost.base.validation import check_choice
 from nearboost.boosting.for_all import WeightForAll
-from nearboost.votes import KERNELS, Kernel, KernelVotes, VoteRule
+from nearboost.votes import KERNELS, CodeVotes, Kernel, KernelVotes, VoteRule
 
 
 class MLNNClassifier(WeightForAll):
@@ -18,11 +18,14 @@ class MLNNClassifier(WeightForAll):
     ----------
     n_neighbors : int or "auto"
         How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
-        left out, is right as often as the best one's, within a standard error.
+        left out, is right as often as the best one's, within a standard error; for INN votes also of 31 and 100.
     kernel : {"knn", "gaussian", "adaptive"} or callable
         A neighbour's vote: 1 (the closed form holds); exp(−d²/2σ²) with one σ for all; the same with σ = ρ, the
         distance of the farthest voter on the row; or a function that takes an array of distances and returns
         as many similarities of at least 0. A vote below a millionth of the row's largest is none.
+    vote_weights : {"kernel", "inn"}
+        "inn": votes are the weights of the row's INN code over its neighbours (see `INNCoder`), 0 for many of
+        them; ``kernel`` then does not count. Give it many neighbours, such as 100.
     sigma : float, "sqrt" or None
         σ of "gaussian" (None: the median ρ of the training rows), or what "adaptive" multiplies ρ by (None: 1);
         "sqrt" makes the adaptive σ = √(2ρ), as the paper prints it.
@@ -97,6 +100,7 @@ class MLNNClassifier(WeightForAll):
         n_neighbors: int | str = 11,
         *,
         kernel: Kernel = "knn",
+        vote_weights: str = "kernel",
         sigma: float | str | None = None,
         smoothing: str = "always",
         n_rounds: int | None = None,
@@ -114,6 +118,7 @@ class MLNNClassifier(WeightForAll):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.kernel = kernel
+        self.vote_weights = vote_weights
         self.sigma = sigma
         self.smoothing = smoothing
         self.n_rounds = n_rounds
@@ -130,10 +135,13 @@ class MLNNClassifier(WeightForAll):
         self.verbose = verbose
 
     def _make_vote_rule(self) -> VoteRule:
+        if self.vote_weights == "inn":
+            return CodeVotes(self.metric, self.n_jobs)
         return KernelVotes(self.kernel, self.sigma)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
+        check_choice("vote_weights", self.vote_weights, ("kernel", "inn"))
         self._check_sigma(self.kernel)

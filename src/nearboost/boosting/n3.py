@@ -22,7 +22,8 @@ class N3Classifier(WeightPerClass):
     ----------
     n_neighbors : int or "auto"
         How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
-        left out, is right as often as the best one's, within a standard error (two for rank votes).
+        left out, is right as often as the best one's, within a standard error (two for rank and INN
+        votes); for INN votes also of 31 and 100.
     loss : {"log", "binlog", "mat", "hinge", "squared"}
     n_rounds : int or None
         Rounds of boosting per class. None lets the judge folds choose among 0, 1, 2, 4, … up to 2m/C (m samples,
@@ -33,8 +34,9 @@ class N3Classifier(WeightPerClass):
         Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
         on the graph over them. Ranked by the order in which they cover the training rows (see Notes). None keeps
         whoever was given a coefficient.
-    vote_weights : {"uniform", "rank", "gaussian"}
-        A neighbour's vote: 1 (published), 1/r at rank r, or exp(−d²/2ρ²) with ρ the farthest voter's distance.
+    vote_weights : {"uniform", "rank", "gaussian", "inn"}
+        A neighbour's vote: 1 (published), 1/r at rank r, exp(−d²/2ρ²) with ρ the farthest voter's distance, or its
+        weight in the row's INN code over the neighbours (see `INNCoder`), for which 100 are not too many.
     start : {"zero", "vote"}
         Boosting starts from nothing (published), or from the plain vote times ``start_coefficient_``, which it
         then corrects. Sample and class weights multiply the plain vote.

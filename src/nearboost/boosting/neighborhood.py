@@ -8,8 +8,6 @@ from nearboost.boosting.labels import Labels
 from nearboost.neighbors import Neighbors
 from nearboost.votes import VoteRule, cast_votes
 
-CANDIDATES = (1, 3, 5, 7, 11, 15)
-
 
 def largest_neighborhood(groups: NDArray[np.int32]) -> int:
     """The most neighbours that every row has outside its own group."""
@@ -17,7 +15,7 @@ def largest_neighborhood(groups: NDArray[np.int32]) -> int:
 
 
 def choose_n_neighbors(
-    neighbors: Neighbors, labels: Labels, rule: VoteRule, n_prototypes: int | None = None
+    neighbors: Neighbors, X: NDArray[np.floating], labels: Labels, rule: VoteRule, n_prototypes: int | None = None
 ) -> int:
     """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
 
@@ -29,17 +27,17 @@ def choose_n_neighbors(
     most = neighbors.n_neighbors
     if n_prototypes is not None and not rule.fades:
         most = min(most, max(1, n_prototypes // labels.n_classes))
-    candidates = [k for k in CANDIDATES if k <= most]
-    share = np.array([_plain_vote_hits(neighbors.first(k), labels, rule) for k in candidates]) / labels.n_rows
+    candidates = [k for k in rule.candidates if k <= most]
+    share = np.array([_plain_vote_hits(neighbors.first(k), X, labels, rule) for k in candidates]) / labels.n_rows
     best = share.max()
     error = np.sqrt(best * (1 - best) / labels.n_rows)
     tolerance = error * (2 if rule.fades else 1)  # far neighbours of little weight do little harm
     return candidates[int(np.flatnonzero(share >= best - tolerance)[-1])]
 
 
-def _plain_vote_hits(neighbors: Neighbors, labels: Labels, rule: VoteRule) -> int:
+def _plain_vote_hits(neighbors: Neighbors, X: NDArray[np.floating], labels: Labels, rule: VoteRule) -> int:
     """How many rows the plain vote gets right; a tie is a miss unless the first of the tied classes is right."""
-    votes = cast_votes(neighbors, rule.fitted(neighbors).in_training(neighbors), labels.n_rows)
+    votes = cast_votes(neighbors, rule.fitted(neighbors).in_training(neighbors, X), labels.n_rows)
     counts = csr_array(votes.matrix() @ labels.members.astype(np.float64))
     if labels.n_columns == 1 and not labels.multilabel:
         elected = counts.toarray().ravel() > votes.totals() / 2

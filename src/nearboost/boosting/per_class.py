@@ -3,7 +3,7 @@
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.boosting.base import LeveragedNeighborsClassifier
 from nearboost.boosting.engine import ORACLES
-from nearboost.votes import VOTE_WEIGHTS, PlainVotes, VoteRule
+from nearboost.votes import VOTE_WEIGHTS, CodeVotes, PlainVotes, VoteRule
 
 
 class WeightPerClass(LeveragedNeighborsClassifier):
@@ -12,12 +12,14 @@ class WeightPerClass(LeveragedNeighborsClassifier):
     _losses: tuple[str, ...]
 
     def _make_vote_rule(self) -> VoteRule:
+        if self.vote_weights == "inn":
+            return CodeVotes(self.metric, self.n_jobs)
         return PlainVotes(self.vote_weights)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("loss", self.loss, self._losses)
-        check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
+        check_choice("vote_weights", self.vote_weights, (*VOTE_WEIGHTS, "inn"))
         check_choice("start", self.start, ("zero", "vote"))
         check_positive("learning_rate", self.learning_rate)
         check_choice("oracle", self.oracle, ORACLES)

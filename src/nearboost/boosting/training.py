@@ -153,7 +153,7 @@ def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: 
     n_rows = data.labels.n_rows
     prototypes: NDArray[np.int64] | None = None
     seen: Neighbors | None = graph
-    rule, votes = hold_vote(graph, recipe)
+    rule, votes = hold_vote(graph, data, recipe)
     if recipe.n_prototypes is not None:
         width = min(ranking_width(n_rows, recipe.n_prototypes), graph.n_neighbors)
         by_rank = votes_from_neighbors(graph.first(width), n_rows, "rank")
@@ -163,18 +163,18 @@ def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: 
             votes = votes.only(prototypes)
         else:
             seen = neighbors_among(data, np.arange(n_rows), prototypes, recipe)
-            rule, votes = hold_vote(seen, recipe)
+            rule, votes = hold_vote(seen, data, recipe)
     elif recipe.vote_from == "prototypes":
         seen = None
     plain_vote = count_plain_vote(votes, data.labels, data.voter_weight) if recipe.start == "vote" else None
     return Electorate(prototypes, seen, rule, votes, votes.reversed(), plain_vote)
 
 
-def hold_vote(graph: Neighbors, recipe: Recipe) -> tuple[VoteRule, Votes]:
+def hold_vote(graph: Neighbors, data: TrainingSet, recipe: Recipe) -> tuple[VoteRule, Votes]:
     """The votes on all training rows by their neighbours, and the rule that made them."""
     nearest = recipe.nearest(graph)
     rule = recipe.vote_rule.fitted(nearest)
-    return rule, cast_votes(nearest, rule.in_training(nearest), len(nearest.indices))
+    return rule, cast_votes(nearest, rule.in_training(nearest, data.X), len(nearest.indices))
 
 
 def learn(
@@ -202,10 +202,13 @@ def learn(
     return Learned(gather_coefficients(courses, voters.votes.n_voters), start, courses)
 
 
-def query_votes(neighbors: Neighbors, voters: Electorate, data: TrainingSet, recipe: Recipe) -> Votes:
-    """Votes on rows whose neighbours are known, as queries are voted on."""
+def query_votes(
+    rows: NDArray[np.int64], neighbors: Neighbors, voters: Electorate, data: TrainingSet, recipe: Recipe
+) -> Votes:
+    """Votes on some training rows whose neighbours are known, as queries are voted on."""
     nearest = recipe.nearest(neighbors)
-    votes = cast_votes(nearest, voters.vote_rule.on_queries(nearest), data.labels.n_rows)
+    weights = voters.vote_rule.on_queries(nearest, data.X[rows], data.X)
+    votes = cast_votes(nearest, weights, data.labels.n_rows)
     return votes if voters.prototypes is None else votes.only(voters.prototypes)
 
 
@@ -229,7 +232,7 @@ class Judged:
             neighbors = Neighbors(np.empty((len(self.fold), 0), dtype=np.int32), np.empty((len(self.fold), 0)))
         else:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
-        return query_votes(neighbors, self.electorate, data, recipe)
+        return query_votes(self.fold, neighbors, self.electorate, data, recipe)
 
     def n_heard(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
         """How many of the fold's rows have a voter with something to say."""
@@ -304,7 +307,7 @@ def judge(
         seen, known = electorate.seen, None
         if seen is not None:
             neighbors = Neighbors(seen.indices[fold], seen.distances[fold])
-            known = query_votes(neighbors, electorate, data, recipe)
+            known = query_votes(fold, neighbors, electorate, data, recipe)
         return Judged(fold, electorate, learned, known)
 
     with progress_bar("Judge folds", len(folds), recipe.verbose if by_fold else 0) as advance:

@@ -117,10 +117,10 @@ class LeveragedVote:
         n_voters = len(self._searched_rows)
         k = min(self.n_neighbors_, n_voters)
         if self._search is None:
-            found = Neighbors(np.empty((len(X), 0), dtype=np.int32), np.empty((len(X), 0)))
+            found, voters = Neighbors(np.empty((len(X), 0), dtype=np.int32), np.empty((len(X), 0))), X[:0]
         else:
-            found = self._search.search(X, k)
-        votes = cast_votes(found, self._vote_rule.on_queries(found), n_voters)
+            found, voters = self._search.search(X, k), self._search.rows.X
+        votes = cast_votes(found, self._vote_rule.on_queries(found, X, voters), n_voters)
         return found, votes if self._may_vote is None else votes.only(self._may_vote)
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:

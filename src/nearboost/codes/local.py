@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.progress import Advance
+from nearboost.base.progress import Advance, silent
 from nearboost.base.threads import count_threads, map_in_threads
 from nearboost.codes.bounds import error_bounds
 from nearboost.codes.pieces import QUERIES_PER_PIECE, Room, in_pieces
@@ -39,26 +39,24 @@ class LocalTerms:
         terms = Terms.of(len(Q), self.series)
 
         def pick_piece(piece: slice, room: Room) -> None:
-            near, reach = self._find_near(Q[piece], own[piece], room)
-            code_near(self.rows, self.series, Q[piece], near, reach, terms[piece])
+            near = self._find_near(Q[piece], own[piece], room)
+            code_near(self.rows, self.series, Q[piece], near, terms[piece])
 
         in_pieces(pick_piece, len(Q), self.shadow.columns, self.rows.n_jobs, advance)
         return terms
 
-    def _find_near(
-        self, Q: NDArray[Any], own: NDArray[np.int32], room: Room
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The nearest samples in rising order, and the distance of the farthest of them."""
+    def _find_near(self, Q: NDArray[Any], own: NDArray[np.int32], room: Room) -> NDArray[np.int32]:
+        """The nearest samples in rising order."""
         from nearboost.kernels import inn as kernels
 
         queries = self.rows.queries(Q, np.empty(0), own)
         bounds = self.shadow.first_scores(queries, own, room.values)
-        near, farthest = np.empty((len(Q), self.n_near), dtype=np.int32), np.empty((len(Q), 1))
+        near = np.empty((len(Q), self.n_near), dtype=np.int32)
         kernels.find_near(
             room.values, bounds.factor, room.scores, bounds.start + bounds.measuring, own,
-            self.rows.X, queries.measured, queries.units, near, farthest[:, 0],
+            self.rows.X, queries.measured, queries.units, near,
         )  # fmt: skip
-        return near, self.rows.reported(farthest, queries.units)[:, 0]
+        return near
 
 
 class LocalSearchedTerms:
@@ -69,21 +67,26 @@ class LocalSearchedTerms:
         self.n_near = n_near
 
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
-        rows = self.search.rows
-        numbers = np.arange(len(rows.X), dtype=np.int32)
+        numbers = np.arange(len(self.search.rows.X), dtype=np.int32)
         found = self.search.search(Q, self.n_near, query_groups=own, groups=numbers)
-        terms = Terms.of(len(Q), self.series)
+        return pick_among(self.search.rows, self.series, Q, found.indices, advance)
 
-        def pick_piece(start: int) -> None:
-            piece = slice(start, start + QUERIES_PER_PIECE)
-            near, reach = np.sort(found.indices[piece], axis=1), found.distances[piece, -1]
-            code_near(rows, self.series, Q[piece], near, reach, terms[piece])
-            advance(len(near))
 
-        large = found.indices.size * rows.X.shape[1] >= WORTH_THREADS
-        pieces = range(0, len(Q), QUERIES_PER_PIECE)
-        map_in_threads(pick_piece, pieces, count_threads(rows.n_jobs) if large else 1)
-        return terms
+def pick_among(
+    rows: Rows, series: Series, Q: NDArray[Any], near: NDArray[np.int32], advance: Advance = silent
+) -> Terms:
+    """Terms of queries among some samples for each, which stand in any order."""
+    terms = Terms.of(len(Q), series)
+
+    def pick_piece(start: int) -> None:
+        piece = slice(start, start + QUERIES_PER_PIECE)
+        code_near(rows, series, Q[piece], np.sort(near[piece], axis=1), terms[piece])
+        advance(len(near[piece]))
+
+    large = near.size * rows.X.shape[1] >= WORTH_THREADS
+    pieces = range(0, len(Q), QUERIES_PER_PIECE)
+    map_in_threads(pick_piece, pieces, count_threads(rows.n_jobs) if large else 1)
+    return terms
 
 
 def code_near(
@@ -91,15 +94,16 @@ def code_near(
     series: Series,
     Q: NDArray[Any],
     near: NDArray[np.int32],
-    reach: NDArray[np.float64],
     terms: Terms,
 ) -> None:
-    """Terms of queries among samples in rising order, none farther than ``reach``; lengths are in units of it."""
+    """Terms of queries among samples in rising order; lengths are in units of the farthest one's distance."""
     from nearboost.kernels import inn as kernels
 
     units = powers_of_two(np.maximum(largest_values(Q), rows.largest))
     measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
-    scales = np.divide(units, reach, out=np.ones(len(Q)), where=reach > 0)
+    reach = np.empty(len(Q))
+    kernels.find_reach(near, rows.X, measured, units, reach)
+    scales = np.divide(1.0, reach, out=np.ones(len(Q)), where=reach > 0)
     with np.errstate(over="ignore"):  # what overflows is far
         A = 2 * np.linalg.norm(measured, axis=1) * scales + 1
     bounds = error_bounds(rows.X.shape[1], rows.error, 1 + 2.0**-20, 0.0, A)

@@ -246,7 +246,7 @@ def fold_scores(scores, values, factor, lows):
 
 @kernel
 def keep_nearest(found, distances, near):
-    """The nearest of the found into a list of fewer, in the order they were found; the farthest distance kept."""
+    """The nearest of the found into a list of fewer, in the order they were found."""
     farthest = np.partition(distances, near.size - 1)[near.size - 1]
     equals = near.size - np.sum(distances < farthest)
     n = 0
@@ -256,12 +256,11 @@ def keep_nearest(found, distances, near):
         equals -= distances[i] == farthest
         near[n] = found[i]
         n += 1
-    return farthest
 
 
 @kernel
-def find_near(values, factors, scores, errors, own, X, Q, units, near, farthest):
-    """The rows nearest to each query, in rising order, and the squared distance of the farthest of them.
+def find_near(values, factors, scores, errors, own, X, Q, units, near):
+    """The rows nearest to each query, in rising order.
 
     The k-th of some lows, k the length of the list, bounds the k-th score. With six times as many lows it does so
     narrowly: few more than k rows are measured, also where rows that follow each other are alike.
@@ -278,7 +277,18 @@ def find_near(values, factors, scores, errors, own, X, Q, units, near, farthest)
         for i in range(n):
             is_own = found[i] == own[r]
             distances[i] = math.inf if is_own else measure(X[found[i]], Q[r], units[r], L2, lanes)
-        farthest[r] = keep_nearest(found[:n], distances[:n], near[r])
+        keep_nearest(found[:n], distances[:n], near[r])
+
+
+@kernel
+def find_reach(rows, X, Q, units, reach):
+    """How far the farthest of each query's rows is, in its unit."""
+    lanes = np.empty(N_LANES)
+    for r in range(rows.shape[0]):
+        largest = 0.0
+        for j in rows[r]:
+            largest = max(largest, measure(X[j], Q[r], units[r], L2, lanes))
+        reach[r] = math.sqrt(largest)
 
 
 @kernel
@@ -365,6 +375,17 @@ def sum_repeats(picks, counts, weights, sums, samples, totals, lengths):
             totals[r, k] = sums[samples[r, k]]
             sums[samples[r, k]] = 0.0
         lengths[r] = n
+
+
+@kernel
+def weights_of(rows, picks, weights, sums, out):
+    """What each of a query's rows weighs in its code; ``sums`` holds zeros and does so again afterwards."""
+    for r in range(rows.shape[0]):
+        for t in range(picks.shape[1]):
+            sums[picks[r, t]] += weights[t]
+        for j in range(rows.shape[1]):
+            out[r, j] = sums[rows[r, j]]
+            sums[rows[r, j]] = 0.0
 
 
 @kernel

@@ -1,5 +1,6 @@
 """Who votes on whom, and how much."""
 
+from nearboost.votes.inn import CodeVotes
 from nearboost.votes.record import Votes
 from nearboost.votes.rules import (
     KERNELS,
@@ -16,6 +17,7 @@ from nearboost.votes.rules import (
 __all__ = [
     "KERNELS",
     "VOTE_WEIGHTS",
+    "CodeVotes",
     "Kernel",
     "KernelVotes",
     "PlainVotes",

@@ -1,8 +1,11 @@
-"""How neighbours become votes: by rank or distance (UNN, N3), or by a kernel (MLNN, MAPBoost)."""
+"""How neighbours become votes: by rank or distance (UNN, N3), or by a kernel (MLNN, MAPBoost).
+
+A third way, by the codes of iterative nearest neighbours, has a file of its own.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +13,26 @@ from numpy.typing import NDArray
 from nearboost.neighbors import Neighbors, as_csr
 from nearboost.votes.record import Votes
 
+CANDIDATES = (1, 3, 5, 7, 11, 15)
 VOTE_WEIGHTS = ("uniform", "rank", "gaussian")
 KERNELS = ("knn", "gaussian", "adaptive")
 NO_VOTE = 1e-6  # a kernel value below this share of the row's largest
 
+Rows = NDArray[np.floating]
 Weights = NDArray[np.float64]
 Kernel = str | Callable[[Weights], Weights]
 
 
 class VoteRule(Protocol):
-    """Weighs neighbours by their distances, sorted from the nearest, in training and at query time."""
+    """Weighs neighbours, sorted from the nearest, in training and at query time."""
 
     @property
     def alike(self) -> bool:
         """Whether every voter's vote is the same."""
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """The numbers of neighbours worth a try."""
 
     @property
     def fades(self) -> bool:
@@ -32,11 +41,11 @@ class VoteRule(Protocol):
     def fitted(self, graph: Neighbors) -> "VoteRule":
         """The same rule with what it takes from the graph that training rows see."""
 
-    def in_training(self, graph: Neighbors) -> Weights:
-        """Votes on all training rows; row j of the graph is also voter j."""
+    def in_training(self, graph: Neighbors, X: Rows) -> Weights:
+        """Votes on all training rows ``X``; row j of them and of the graph is also voter j."""
 
-    def on_queries(self, neighbors: Neighbors) -> Weights:
-        """Votes on rows that are not voters themselves."""
+    def on_queries(self, neighbors: Neighbors, Q: Rows, X: Rows) -> Weights:
+        """Votes on rows ``Q`` that are not voters themselves; the voters are rows of ``X``."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class PlainVotes:
 
     kind: str
     soft_lambda: float | None = None
+    candidates: ClassVar = CANDIDATES
 
     @property
     def alike(self) -> bool:
@@ -61,15 +71,15 @@ class PlainVotes:
         """Nothing depends on the graph."""
         return self
 
-    def in_training(self, graph: Neighbors) -> Weights:
-        """See `VoteRule`."""
+    def in_training(self, graph: Neighbors, X: Rows | None = None) -> Weights:
+        """See `VoteRule`; what the rows hold does not matter."""
         n_rows, k = graph.indices.shape
         if self.kind == "gaussian":
             return gaussian(graph.distances, farthest(graph))
         return np.tile(1 / np.arange(1, k + 1) if self.kind == "rank" else np.ones(k), (n_rows, 1))
 
-    def on_queries(self, neighbors: Neighbors) -> Weights:
-        """See `VoteRule`."""
+    def on_queries(self, neighbors: Neighbors, Q: Rows | None = None, X: Rows | None = None) -> Weights:
+        """See `VoteRule`; what the rows hold does not matter."""
         if self.soft_lambda is None:
             return self.in_training(neighbors)
         n_rows, k = neighbors.indices.shape
@@ -91,6 +101,7 @@ class KernelVotes:
     kernel: Kernel
     sigma: float | str | None = None
     density: bool = False
+    candidates: ClassVar = CANDIDATES
 
     @property
     def alike(self) -> bool:
@@ -110,13 +121,13 @@ class KernelVotes:
         apart = radius[radius > 0]  # not among duplicates
         return replace(self, sigma=float(np.median(apart if len(apart) else radius)))
 
-    def in_training(self, graph: Neighbors) -> Weights:
-        """See `VoteRule`."""
+    def in_training(self, graph: Neighbors, X: Rows | None = None) -> Weights:
+        """See `VoteRule`; what the rows hold does not matter."""
         radius = farthest(graph)
         return self._weigh(graph.distances, radius[graph.indices, 0] if self.density else radius)
 
-    def on_queries(self, neighbors: Neighbors) -> Weights:
-        """See `VoteRule`."""
+    def on_queries(self, neighbors: Neighbors, Q: Rows | None = None, X: Rows | None = None) -> Weights:
+        """See `VoteRule`; what the rows hold does not matter."""
         return self._weigh(neighbors.distances, farthest(neighbors))
 
     def _weigh(self, distances: Weights, radius: Weights) -> Weights:
