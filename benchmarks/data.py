@@ -10,6 +10,8 @@ gtsrb           39209  12630    42       43  German traffic signs; the benchmark
 gtsrb-small      5228   2105    42       43  every 8th frame of each track, every 6th test row
 yaleb            1205   1209   150       38  Extended Yale B faces; a random half of each person
 gtsrb-pixels     5228   2105   128       43  the same rows in principal components instead of discriminants
+gtsrb-24x24     39209  12630   576       43  all traffic signs, grey pixels of unit length
+yaleb-32x32      1205   1209  1024       38  all pixels of the faces, of unit length
 scene8           2000    688   128        8  outdoor scenes of Oliva and Torralba; random, stratified
 scene13          1950   1909   128       13  and five indoor or suburban ones of Fei-Fei; 150 of each to train
 scene15          2250   2235   128       15  and the two of Lazebnik; likewise
@@ -30,12 +32,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from scipy.io import loadmat
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
+
+from nearboost.datasets import read_mat
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "benchmarks" / "cache"
@@ -52,6 +55,9 @@ SCENES = (
 GIST_VERSION = 1  # raise it when `gist` changes: it names the cache
 GIST_SIDE, GIST_PADDING, GIST_GRID = 128, 16, 4
 GIST_SCALES, GIST_ORIENTATIONS = 4, 8
+
+
+Projection = PCA | LinearDiscriminantAnalysis | None
 
 
 @dataclass(frozen=True)
@@ -104,22 +110,36 @@ def gtsrb(seed: int) -> Split:
 
     8 test images are also, pixel for pixel, training images; the benchmark's split is kept as it is.
     """
-    return _signs("gtsrb", every_frame=1, every_test_row=1)
+    return _signs("gtsrb", every_frame=1, every_test_row=1, projection=_discriminants())
 
 
 def gtsrb_small(seed: int) -> Split:
     """A quick trial of ``gtsrb``: every 8th frame of every track, every 6th test row."""
-    return _signs("gtsrb-small", every_frame=8, every_test_row=6)
+    return _signs("gtsrb-small", every_frame=8, every_test_row=6, projection=_discriminants())
+
+
+def gtsrb_24x24(seed: int) -> Split:
+    """The rows of ``gtsrb`` before their projection."""
+    return _signs("gtsrb-24x24", every_frame=1, every_test_row=1, projection=None)
 
 
 def yaleb(seed: int) -> Split:
     """2,414 faces of 38 people under many lights; rows of unit length, 150 principal components."""
-    faces = loadmat(data_folder() / YALEB_FILE)
-    X, y = normalize(faces["fea"].astype(np.float64)), faces["gnd"].ravel() - 1
+    return _faces("yaleb", seed, PCA(150, svd_solver="full"))
+
+
+def yaleb_32x32(seed: int) -> Split:
+    """The rows of ``yaleb`` before their projection."""
+    return _faces("yaleb-32x32", seed)
+
+
+def _faces(name: str, seed: int, projection: PCA | None = None) -> Split:
+    faces = read_mat(data_folder() / YALEB_FILE)
+    X, y = normalize(faces.X.astype(np.float64)), faces.y.astype(np.int64) - 1
     order = np.random.default_rng(seed).permutation(len(y))
     in_training = _rank_within(y[order]) < np.bincount(y)[y[order]] // 2
     train, test = np.sort(order[in_training]), np.sort(order[~in_training])
-    return _split("yaleb", X, y, train, test, PCA(150, svd_solver="full"))
+    return _split(name, X, y, train, test, projection)
 
 
 def gtsrb_pixels(seed: int) -> Split:
@@ -240,11 +260,13 @@ def _frequencies(side: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.abs(plane), np.angle(plane)
 
 
-def _signs(name: str, every_frame: int, every_test_row: int, projection: PCA | None = None) -> Split:
-    """Rows of unit length in linear discriminants; groups are tracks, pairs of label and track number.
+def _discriminants() -> LinearDiscriminantAnalysis:
+    """With the within-class scatter S_w shrunk by a tenth towards tr(S_w)/d."""
+    return LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
 
-    The within-class scatter S_w is shrunk by a tenth towards tr(S_w)/d.
-    """
+
+def _signs(name: str, every_frame: int, every_test_row: int, projection: Projection) -> Split:
+    """Rows of unit length and then projected; groups are tracks, pairs of label and track number."""
     with np.load(data_folder() / GTSRB_FILE) as file:
         pairs = np.stack([file["y_train"], file["track_train"]], axis=1)
         tracks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
@@ -253,8 +275,7 @@ def _signs(name: str, every_frame: int, every_test_row: int, projection: PCA | N
         y = np.concatenate([file["y_train"][kept], file["y_test"][::every_test_row]])
     X = normalize(pixels.reshape(len(y), -1) / 255.0)
     train, test = np.split(np.arange(len(y)), [kept.sum()])
-    discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
-    return _split(name, X, y, train, test, projection or discriminants, tracks[kept])
+    return _split(name, X, y, train, test, projection, tracks[kept])
 
 
 def _rank_within(groups: NDArray) -> NDArray[np.int64]:
@@ -272,7 +293,7 @@ def _split(
     y: NDArray,
     train: NDArray,
     test: NDArray,
-    projection: PCA | LinearDiscriminantAnalysis | None = None,
+    projection: Projection = None,
     groups_train: NDArray | None = None,
 ) -> Split:
     """The rows ``train`` and ``test``, in the directions ``projection`` learns from the former."""
@@ -294,7 +315,9 @@ _SOURCES = {
     "gtsrb": _Source(gtsrb, GTSRB_FILE),
     "gtsrb-small": _Source(gtsrb_small, GTSRB_FILE),
     "gtsrb-pixels": _Source(gtsrb_pixels, GTSRB_FILE),
+    "gtsrb-24x24": _Source(gtsrb_24x24, GTSRB_FILE),
     "yaleb": _Source(yaleb, YALEB_FILE),
+    "yaleb-32x32": _Source(yaleb_32x32, YALEB_FILE),
     "scene8": _Source(scene8, SCENE_FOLDER),
     "scene13": _Source(scene13, SCENE_FOLDER),
     "scene15": _Source(scene15, SCENE_FOLDER),
