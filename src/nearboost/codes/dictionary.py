@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.threads import count_threads
-from nearboost.base.validation import check_choice, check_positive, check_whole
+from nearboost.base.validation import check_choice, check_not_negative, check_positive, check_whole
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.searched import SearchedTerms
@@ -150,22 +150,12 @@ def check_coding(how: CodingParameters) -> None:
             "use 0.95 as published, or a number nearer to 1."
         )
     check_whole("max_terms", how.max_terms, optional=True)
-    check_tolerance(how.tolerance)
+    check_not_negative("tolerance", how.tolerance, "which never stops early")
     check_choice("metric", how.metric, METRICS)
     check_whole("neighborhood", how.neighborhood, optional=True)
     check_positive("gram_memory", how.gram_memory, optional=True)
     count_threads(how.n_jobs)
     series_of(how)
-
-
-def check_tolerance(tolerance: object) -> None:
-    """A number that is not negative."""
-    try:
-        check_positive("tolerance", tolerance if tolerance != 0 else 1.0)
-    except ValueError:
-        raise ValueError(
-            f"tolerance={tolerance!r} must be 0, which never stops early, or a number above 0."
-        ) from None
 
 
 def check_neighborhood(neighborhood: int | None, n_samples: int) -> None:
