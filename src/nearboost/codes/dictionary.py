@@ -1,5 +1,6 @@
 """Codes of queries over fixed samples, whichever way the terms are picked."""
 
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -71,15 +72,19 @@ class Dictionary:
     def n_parts(self) -> int:
         return len(self.starts) - 1
 
-    def codes(self, Q: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:
+    def codes(
+        self, Q: NDArray[Any], own: NDArray[np.int32] | None = None, advance: Advance | None = None
+    ) -> csr_array:
         """Weights of all samples for each query, as they came; ``own`` is the sample it may not have, -1 for none.
 
-        With several parts a query has a row for each, one after the other, and none is its own.
+        With several parts a query has a row for each, one after the other, and none is its own. ``advance`` is
+        told of queries that are finished; without it, there is a progress bar.
         """
         own = np.full(len(Q), -1, dtype=np.int32) if own is None else own
         size = max(1, self._codes_at_once // self.n_parts)
         parts = []
-        with progress_bar("Coding", len(Q), self._verbose) as advance:
+        bar = progress_bar("Coding", len(Q), self._verbose) if advance is None else nullcontext(advance)
+        with bar as advance:
             for start in range(0, len(Q), size):
                 block = slice(start, start + size)
                 terms = self._picker.pick(Q[block], own[block], advance)
