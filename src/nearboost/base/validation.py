@@ -43,6 +43,14 @@ def check_positive(name: str, value: object, *, most: float = np.inf, optional: 
         raise ValueError(f"{name}={value!r} must be a number above 0{limit}{other}.")
 
 
+def check_not_negative(name: str, value: object, zero: str) -> None:
+    """``value`` must be a finite number above 0, or 0, of which ``zero`` says what it means."""
+    try:
+        check_positive(name, 1.0 if value is not False and value == 0 else value)
+    except ValueError:
+        raise ValueError(f"{name}={value!r} must be 0, {zero}, or a number above 0.") from None
+
+
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     """Sample weights as floats: finite, not negative, one per row, not all zero."""
     if sample_weight is None:

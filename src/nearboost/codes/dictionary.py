@@ -1,5 +1,6 @@
 """Codes of queries over fixed samples, whichever way the terms are picked."""
 
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -9,7 +10,7 @@ from scipy.sparse import csr_array
 
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.threads import count_threads
-from nearboost.base.validation import check_choice, check_positive, check_whole
+from nearboost.base.validation import check_choice, check_not_negative, check_positive, check_whole
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.searched import SearchedTerms
@@ -71,15 +72,19 @@ class Dictionary:
     def n_parts(self) -> int:
         return len(self.starts) - 1
 
-    def codes(self, Q: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:
+    def codes(
+        self, Q: NDArray[Any], own: NDArray[np.int32] | None = None, advance: Advance | None = None
+    ) -> csr_array:
         """Weights of all samples for each query, as they came; ``own`` is the sample it may not have, -1 for none.
 
-        With several parts a query has a row for each, one after the other, and none is its own.
+        With several parts a query has a row for each, one after the other, and none is its own. ``advance`` is
+        told of queries that are finished; without it, there is a progress bar.
         """
         own = np.full(len(Q), -1, dtype=np.int32) if own is None else own
         size = max(1, self._codes_at_once // self.n_parts)
         parts = []
-        with progress_bar("Coding", len(Q), self._verbose) as advance:
+        bar = progress_bar("Coding", len(Q), self._verbose) if advance is None else nullcontext(advance)
+        with bar as advance:
             for start in range(0, len(Q), size):
                 block = slice(start, start + size)
                 terms = self._picker.pick(Q[block], own[block], advance)
@@ -150,22 +155,12 @@ def check_coding(how: CodingParameters) -> None:
             "use 0.95 as published, or a number nearer to 1."
         )
     check_whole("max_terms", how.max_terms, optional=True)
-    check_tolerance(how.tolerance)
+    check_not_negative("tolerance", how.tolerance, "which never stops early")
     check_choice("metric", how.metric, METRICS)
     check_whole("neighborhood", how.neighborhood, optional=True)
     check_positive("gram_memory", how.gram_memory, optional=True)
     count_threads(how.n_jobs)
     series_of(how)
-
-
-def check_tolerance(tolerance: object) -> None:
-    """A number that is not negative."""
-    try:
-        check_positive("tolerance", tolerance if tolerance != 0 else 1.0)
-    except ValueError:
-        raise ValueError(
-            f"tolerance={tolerance!r} must be 0, which never stops early, or a number above 0."
-        ) from None
 
 
 def check_neighborhood(neighborhood: int | None, n_samples: int) -> None:

@@ -1,0 +1,211 @@
+"""NBNN and its relatives: an image is of the class that explains its local descriptors best."""
+
+import warnings
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from nearboost.base.local_sets import LocalSets
+from nearboost.base.progress import progress_bar, silent
+from nearboost.base.threads import count_threads
+from nearboost.base.validation import check_choice, check_positive, check_whole
+from nearboost.codes.dictionary import Dictionary, check_coding
+from nearboost.inn.coder import INNCoder
+from nearboost.inn.descriptors import blocks_of, read_image, stack
+from nearboost.inn.evidence import CodeSums, Evidence, NearestNearby, NearestOfClasses
+
+REPRESENTATIONS = ("inn", "nn")
+REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
+
+
+def _sums_decide(classifier: "NaiveBayesNN") -> bool:
+    if classifier.representation == "nn":
+        raise AttributeError(
+            "representation='nn' gives sums of distances and no probabilities; use decision_function, or "
+            "representation='inn'."
+        )
+    return True
+
+
+class NaiveBayesNN(ClassifierMixin, BaseEstimator):
+    """Classification of images by their local descriptors; nothing is learned, the descriptors are kept.
+
+    Each descriptor of an image is compared with all training descriptors, whichever image they are from. What it
+    says for each class is added up over the image, as if descriptors were independent.
+
+    Parameters
+    ----------
+    representation : {"inn", "nn", "l1"}
+        How a descriptor is compared. "inn" (NBINN): by its INN code, a class gets the weights of its descriptors.
+        "nn" (NBNN): a class gets minus the squared distance to its nearest descriptor. "l1" (NBSR): by its
+        l1-regularised code, a class gets the absolute weights of its descriptors, divided by those of all.
+    neighborhood : int or None
+        Compare with so many nearest training descriptors alone, or with all where there are fewer. Under "nn", a
+        class that has none of them gets the distance of the farthest. None means compare with all: exact, and
+        slow for codes.
+    regularization : float or None
+        λ of the codes; None means 0.1 for "inn" and 0.3 for "l1", as published. "nn" has none.
+    coverage : float
+        The share of the weights that INN codes make up, see `INNCoder`.
+    n_jobs : int or None
+        Threads; None means all cores.
+    verbose : int
+        Above 0, a progress bar on standard error.
+
+    Attributes
+    ----------
+    classes_ : names of the classes
+    n_features_in_ : numbers in a descriptor
+
+    Notes
+    -----
+    Section 5.1 of Timofte and Van Gool, "Iterative nearest neighbors for classification and dimensionality
+    reduction", eqs. (13) to (16); NBNN is from Boiman, Shechtman and Irani (2008). Within a neighbourhood it is
+    the local NBNN of McCann and Lowe (2012), whose background distance is that of the last of the M neighbours.
+    Distances are Euclidean: whiten or normalise descriptors beforehand where that suits them.
+
+    An image without descriptors is no error. In `fit` it adds nothing; elsewhere its scores are all 0, its
+    probabilities equal, and it gets the first class, with a warning.
+
+    Examples
+    --------
+    Each image is a handful of points, of which most are the same in both classes.
+
+    >>> import numpy as np
+    >>> from nearboost.inn.naive_bayes import NaiveBayesNN
+    >>> rng = np.random.default_rng(0)
+    >>> def image(kind):
+    ...     own = {"cat": [3.0, 0.0], "dog": [0.0, 3.0]}[kind]
+    ...     return np.vstack([rng.normal(size=(6, 2)), own + 0.5 * rng.normal(size=(3, 2))])
+    >>> labels = ["cat", "dog"] * 20
+    >>> model = NaiveBayesNN().fit([image(kind) for kind in labels], labels)
+    >>> model.predict([image("cat"), image("dog"), image("dog")])
+    array(['cat', 'dog', 'dog'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        representation: str = "inn",
+        *,
+        neighborhood: int | None = 100,
+        regularization: float | None = None,
+        coverage: float = 0.95,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.representation = representation
+        self.neighborhood = neighborhood
+        self.regularization = regularization
+        self.coverage = coverage
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Keep the descriptors.
+
+        Parameters
+        ----------
+        X : `LocalSets`, or a list with one matrix of descriptors for each image
+        y : one label for each image
+        """
+        self._check_parameters()
+        sets, labels = LocalSets.of(X), column_or_1d(y)
+        check_classification_targets(labels)
+        if len(sets) != len(labels):
+            raise ValueError(f"There are {len(sets)} images and {len(labels)} labels; give one label an image.")
+        self.classes_, of_images = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            given = "hold one class only" if len(labels) else "are none"
+            raise ValueError(f"The labels {given}; give images of two classes or more.")
+        images = [read_image(sets, number) for number in range(len(sets))]
+        classes = np.repeat(of_images, [len(rows) for rows in images])
+        descriptors = stack(images)
+        empty = np.flatnonzero(np.bincount(classes, minlength=len(self.classes_)) == 0)
+        if empty.size:
+            raise ValueError(
+                f"No image of class {self.classes_[empty[0]]} has any descriptors; give one that has, or leave "
+                "the class out."
+            )
+        self.n_features_in_ = descriptors.shape[1]
+        self._evidence = self._compare_with(descriptors, classes)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_choice("representation", self.representation, REPRESENTATIONS)
+        check_whole("neighborhood", self.neighborhood, optional=True)
+        check_positive("regularization", self.regularization, optional=True)
+        check_coding(INNCoder(coverage=self.coverage))
+        count_threads(self.n_jobs)
+
+    def _compare_with(self, X: NDArray[Any], classes: NDArray[np.intp]) -> Evidence:
+        near = None if self.neighborhood is None else min(self.neighborhood, len(X))
+        if self.representation == "inn":
+            how = INNCoder(
+                REGULARIZATION["inn"] if self.regularization is None else self.regularization,
+                coverage=self.coverage,
+                neighborhood=near,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+            check_coding(how)
+            return CodeSums(partial(Dictionary(X, how).codes, advance=silent), classes, to_one=False)
+        if near is None:
+            return NearestOfClasses(X, classes, self.n_jobs)
+        return NearestNearby(X, classes, near, self.n_jobs)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The class scores of each image; for two classes the second's less the first's."""
+        scores = self._score(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    @available_if(_sums_decide)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The class scores of each image, divided by their total."""
+        sums = self._score(X)
+        totals = sums.sum(axis=1, keepdims=True)
+        return np.divide(sums, totals, out=np.full_like(sums, 1 / len(self.classes_)), where=totals > 0)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of the largest score; the first of equals."""
+        scores = self._score(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def _score(self, X: Any) -> NDArray[np.float64]:
+        """What the descriptors of each image say for each class, added up, eq. (16)."""
+        check_is_fitted(self)
+        sets = LocalSets.of(X)
+        scores = np.zeros((len(sets), len(self.classes_)))
+        lengths: list[int] = []
+        with progress_bar("Scoring images", len(sets), self.verbose) as advance:
+            for block, descriptors in blocks_of(sets, self.n_features_in_):
+                if len(descriptors):
+                    evidence = self._evidence.of(descriptors)
+                    ends = np.cumsum(block)
+                    for place, rows in enumerate(np.split(evidence, ends[:-1]), start=len(lengths)):
+                        scores[place] = rows.sum(axis=0)
+                lengths += block
+                advance(len(block))
+        warn_of_empty(lengths)
+        return scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def warn_of_empty(lengths: list[int]) -> None:
+    """Once for all images that have no descriptors."""
+    if 0 in lengths:
+        warnings.warn(
+            f"{lengths.count(0)} of {len(lengths)} images have no descriptors, first image {lengths.index(0)}; "
+            "their scores are 0, so that no class is likelier than another.",
+            UserWarning,
+            stacklevel=4,
+        )
