@@ -29,6 +29,10 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.probabilities
 	$(BIN)/python -m benchmarks.itml
 	$(BIN)/python -m benchmarks.scenes
+	$(BIN)/python -m benchmarks.inn
+	$(BIN)/python -m benchmarks.inn_votes
+	$(BIN)/python -m benchmarks.inn_signs
+	$(BIN)/python -m benchmarks.inn_faces
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict --quiet
