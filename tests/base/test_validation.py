@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
+from nearboost.base.validation import (
+    check_choice,
+    check_flag,
+    check_not_negative,
+    check_positive,
+    check_weights,
+    check_whole,
+)
 
 
 def test_check_choice():
@@ -44,6 +51,14 @@ def test_check_positive():
             check_positive("rate", wrong)
     with pytest.raises(ValueError, match="at most 1"):
         check_positive("rate", 1.01, most=1.0)
+
+
+def test_check_not_negative():
+    for right in (0, 0.0, np.float32(0), 1, 0.5):
+        check_not_negative("ridge", right, "which adds nothing")
+    for wrong in (-1e-9, np.nan, np.inf, "0", False, np.False_, None):
+        with pytest.raises(ValueError, match=r"ridge=.* must be 0, which adds nothing, or a number above 0\."):
+            check_not_negative("ridge", wrong, "which adds nothing")
 
 
 def test_check_weights():

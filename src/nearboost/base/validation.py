@@ -45,8 +45,10 @@ def check_positive(name: str, value: object, *, most: float = np.inf, optional: 
 
 def check_not_negative(name: str, value: object, zero: str) -> None:
     """``value`` must be a finite number above 0, or 0, of which ``zero`` says what it means."""
+    if isinstance(value, Real) and not isinstance(value, bool) and value == 0:
+        return
     try:
-        check_positive(name, 1.0 if value is not False and value == 0 else value)
+        check_positive(name, value)
     except ValueError:
         raise ValueError(f"{name}={value!r} must be 0, {zero}, or a number above 0.") from None
 
