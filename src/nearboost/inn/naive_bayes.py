@@ -16,11 +16,12 @@ from nearboost.base.progress import progress_bar, silent
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.dictionary import Dictionary, check_coding
+from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.coder import INNCoder
 from nearboost.inn.descriptors import blocks_of, read_image, stack
 from nearboost.inn.evidence import CodeSums, Evidence, NearestNearby, NearestOfClasses
 
-REPRESENTATIONS = ("inn", "nn")
+REPRESENTATIONS = ("inn", "nn", "l1")
 REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
 
 
@@ -145,19 +146,20 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
 
     def _compare_with(self, X: NDArray[Any], classes: NDArray[np.intp]) -> Evidence:
         near = None if self.neighborhood is None else min(self.neighborhood, len(X))
-        if self.representation == "inn":
-            how = INNCoder(
-                REGULARIZATION["inn"] if self.regularization is None else self.regularization,
-                coverage=self.coverage,
-                neighborhood=near,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-            check_coding(how)
-            return CodeSums(partial(Dictionary(X, how).codes, advance=silent), classes, to_one=False)
-        if near is None:
-            return NearestOfClasses(X, classes, self.n_jobs)
-        return NearestNearby(X, classes, near, self.n_jobs)
+        if self.representation == "nn":
+            if near is None:
+                return NearestOfClasses(X, classes, self.n_jobs)
+            return NearestNearby(X, classes, near, self.n_jobs)
+        usual = REGULARIZATION[self.representation]
+        regularization = usual if self.regularization is None else self.regularization
+        if self.representation == "l1":
+            sparse = L1Dictionary(X, regularization, neighborhood=near, n_jobs=self.n_jobs)
+            return CodeSums(sparse.codes, classes, to_one=True)
+        how = INNCoder(
+            regularization, coverage=self.coverage, neighborhood=near, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+        check_coding(how)
+        return CodeSums(partial(Dictionary(X, how).codes, advance=silent), classes, to_one=False)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The class scores of each image; for two classes the second's less the first's."""
