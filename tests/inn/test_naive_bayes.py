@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -192,6 +193,17 @@ def test_images_without_descriptors(representation, empty):
     if representation != "nn":
         with pytest.warns(UserWarning, match=r"1 of . images have no descriptors, first image 0"):
             np.testing.assert_allclose(model.predict_proba([empty, QUERIES[0]])[0], 1 / 3)
+
+
+@pytest.mark.parametrize(("representation", "least"), [("inn", 0.75), ("nn", 0.8), ("l1", 0.7)])
+def test_patches_of_digits(representation, least):
+    """36 patches of 3x3 pixels each, and where they are."""
+    digits, labels = load_digits(return_X_y=True)
+    places = np.stack(np.mgrid[:6, :6], axis=-1).reshape(36, 2) / 3
+    patches = np.lib.stride_tricks.sliding_window_view(digits.reshape(-1, 8, 8) / 16, (3, 3), axis=(1, 2))
+    images = [np.hstack([one.reshape(36, 9), places]) for one in patches[:400]]
+    model = NaiveBayesNN(representation).fit(images[:200], labels[:200])
+    assert model.score(images[200:], labels[200:400]) > least
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)

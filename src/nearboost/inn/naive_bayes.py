@@ -48,8 +48,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         l1-regularised code, a class gets the absolute weights of its descriptors, divided by those of all.
     neighborhood : int or None
         Compare with so many nearest training descriptors alone, or with all where there are fewer. Under "nn", a
-        class that has none of them gets the distance of the farthest. None means compare with all: exact, and
-        slow for codes.
+        class that has none of them gets the distance of the farthest. None means compare with all, which takes
+        long for INN codes, and for distances between descriptors up to half of the free memory, at most 8 GB.
     regularization : float or None
         λ of the codes; None means 0.1 for "inn" and 0.3 for "l1", as published. "nn" has none.
     coverage : float
