@@ -245,9 +245,7 @@ def test_second_moments_of_a_given_sample():
 
 def test_more_rank_than_there_is():
     flat = np.hstack([X[:, :3], X[:, :3] @ np.ones((3, 4)), np.full((400, 1), 2.0)])
-    with pytest.warns(
-        UserWarning, match="rank=7 is more than the 4 directions in which the rows differ"
-    ):
+    with pytest.warns(UserWarning, match="rank=7 is more than the 4 directions in which the rows differ"):
         model = SLNDClassifier(rank=7, damping=0, step=0.01).fit(flat, Y)
     assert model.rank_ == 4
     assert np.isfinite(model.coef_).all()
