@@ -227,16 +227,39 @@ def test_digits(model):
     assert score(model, digits[::2], labels[::2], digits[1::2], labels[1::2]) > 0.95
 
 
+def split_of(name):
+    if not available(name):
+        pytest.skip(f"the real data for {name!r} is not here; set NEARBOOST_DATA to its folder")
+    split = load(name)
+    return split.X_train, split.y_train, split.X_test, split.y_test
+
+
 @pytest.mark.data
 def test_faces():
     """Light differs more than people do: directions that heed the labels see the people."""
-    if not available("yaleb"):
-        pytest.skip("the real data for 'yaleb' is not here; set NEARBOOST_DATA to its folder")
-    split = load("yaleb")
-    rows = split.X_train, split.y_train, split.X_test, split.y_test
+    rows = split_of("yaleb")
     plain = KNNClassifier(1).fit(*rows[:2]).score(*rows[2:])
     blind = score(eigenfaces(30, normalize=False), *rows)
     assert min(score(estimator(30), *rows) for estimator in ALL) > max(plain, blind) + 0.1
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_traffic_signs():
+    """Table 2 of the paper, nearest neighbour: eigenfaces 66.05, INNLP 89.35, SRLP 89.54, LDA 91.84."""
+    rows = split_of("gtsrb-24x24")
+    eigen, inn_, sparse, lda = (
+        score(model, *rows)
+        for model in (
+            eigenfaces(300, normalize=False),
+            INNProjection(99),
+            SRLP(99),
+            regularized_lda(normalize=False),
+        )
+    )
+    assert eigen + 0.15 < inn_ < lda
+    assert min(inn_, sparse) > 0.88
+    assert abs(inn_ - sparse) < 0.015
 
 
 @pytest.mark.parametrize("recipe", [regularized_lda, eigenfaces])
