@@ -20,8 +20,16 @@ from benchmarks.data import ROOT, load
 from benchmarks.inn_methods import NEIGHBOURS, Row, after, classify, timed, warm_up
 from benchmarks.machine import read_results, write_results
 from benchmarks.tables import markdown, percent
-from nearboost import SRLP, CRCClassifier, INNClassifier, INNProjection, KNNClassifier, SRCClassifier
-from nearboost.inn.recipes import eigenfaces, regularized_lda
+from nearboost import (
+    SRLP,
+    CRCClassifier,
+    INNClassifier,
+    INNProjection,
+    KNNClassifier,
+    SRCClassifier,
+    eigenfaces,
+    regularized_lda,
+)
 
 FIGURE = ROOT / "docs" / "figures" / "inn-lambda.png"
 DIMENSIONS = (5, 10, 30, 37, 54, 99, 120, 300)  # the paper's, and the most that LDA has

@@ -23,8 +23,7 @@ from benchmarks.data import Split, load
 from benchmarks.inn_methods import NEIGHBOURS, Row, after, classify, timed, warm_up
 from benchmarks.machine import read_results, write_results
 from benchmarks.tables import markdown
-from nearboost import SRLP, INNClassifier, INNProjection
-from nearboost.inn.recipes import eigenfaces, regularized_lda
+from nearboost import SRLP, INNClassifier, INNProjection, eigenfaces, regularized_lda
 
 SHRINKAGES = (0.001, 0.01, 0.03, 0.1, 0.3)
 N_SPARSE_QUERIES = 1000

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nearboost.inn.crc import CRCClassifier
     from nearboost.inn.naive_bayes import NaiveBayesNN
     from nearboost.inn.projection import LPP, SRLP, INNProjection
+    from nearboost.inn.recipes import eigenfaces, regularized_lda
     from nearboost.inn.src import SRCClassifier
     from nearboost.losses import get_loss
     from nearboost.metric.itml import ITML
@@ -42,10 +43,14 @@ __all__ = [
     "Neighbors",
     "SRCClassifier",
     "UNNClassifier",
+    "eigenfaces",
     "get_loss",
+    "regularized_lda",
 ]
 
 _HOME = {
+    "regularized_lda": "nearboost.inn.recipes",
+    "eigenfaces": "nearboost.inn.recipes",
     "LocalSets": "nearboost.base.local_sets",
     "NaiveBayesNN": "nearboost.inn.naive_bayes",
     "SRLP": "nearboost.inn.projection",

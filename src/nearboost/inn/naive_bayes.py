@@ -79,7 +79,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
     Each image is a handful of points, of which most are the same in both classes.
 
     >>> import numpy as np
-    >>> from nearboost.inn.naive_bayes import NaiveBayesNN
+    >>> from nearboost import NaiveBayesNN
     >>> rng = np.random.default_rng(0)
     >>> def image(kind):
     ...     own = {"cat": [3.0, 0.0], "dog": [0.0, 3.0]}[kind]

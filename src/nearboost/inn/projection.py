@@ -68,7 +68,7 @@ class INNProjection(GraphProjection):
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import Normalizer
     >>> from nearboost import INNClassifier
-    >>> from nearboost.inn.projection import INNProjection
+    >>> from nearboost import INNProjection
     >>> X, y = load_digits(return_X_y=True)
     >>> model = make_pipeline(Normalizer(), INNProjection(9), Normalizer(), INNClassifier())
     >>> print(f"{model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]):.3f}")
@@ -145,7 +145,7 @@ class LPP(GraphProjection):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from nearboost import KNNClassifier
-    >>> from nearboost.inn.projection import LPP
+    >>> from nearboost import LPP
     >>> X, y = load_digits(return_X_y=True)
     >>> projection = LPP(9).fit(X[::2], y[::2])
     >>> model = KNNClassifier(1).fit(projection.transform(X[::2]), y[::2])
@@ -227,7 +227,7 @@ class SRLP(GraphProjection):
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import Normalizer
     >>> from nearboost import KNNClassifier
-    >>> from nearboost.inn.projection import SRLP
+    >>> from nearboost import SRLP
     >>> X, y = load_digits(return_X_y=True)
     >>> model = make_pipeline(Normalizer(), SRLP(9), Normalizer(), KNNClassifier(1))
     >>> print(f"{model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]):.3f}")
