@@ -7,6 +7,7 @@ name            train   test  dims  classes  what
 =============  ======  =====  ====  =======  ==========================================================
 digits            898    899    64       10  scikit-learn's digits, pixels over 16; random halves
 gtsrb           39209  12630    42       43  German traffic signs; the benchmark's own split
+gtsrb-576       39209  12630   576       43  the same rows as pixels of unit length, not projected
 gtsrb-small      5228   2105    42       43  every 8th frame of each track, every 6th test row
 yaleb            1205   1209   150       38  Extended Yale B faces; a random half of each person
 gtsrb-pixels     5228   2105   128       43  the same rows in principal components instead of discriminants
@@ -105,6 +106,11 @@ def gtsrb(seed: int) -> Split:
     8 test images are also, pixel for pixel, training images; the benchmark's split is kept as it is.
     """
     return _signs("gtsrb", every_frame=1, every_test_row=1)
+
+
+def gtsrb_576(seed: int) -> Split:
+    """The rows of ``gtsrb`` as 24x24 pixels divided by their length."""
+    return _signs("gtsrb-576", every_frame=1, every_test_row=1, projection=None)
 
 
 def gtsrb_small(seed: int) -> Split:
@@ -240,10 +246,12 @@ def _frequencies(side: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.abs(plane), np.angle(plane)
 
 
-def _signs(name: str, every_frame: int, every_test_row: int, projection: PCA | None = None) -> Split:
-    """Rows of unit length in linear discriminants; groups are tracks, pairs of label and track number.
+def _signs(
+    name: str, every_frame: int, every_test_row: int, projection: PCA | str | None = "discriminants"
+) -> Split:
+    """Rows of unit length in a projection, or as they are; groups are tracks, pairs of label and track number.
 
-    The within-class scatter S_w is shrunk by a tenth towards tr(S_w)/d.
+    For linear discriminants the within-class scatter S_w is shrunk by a tenth towards tr(S_w)/d.
     """
     with np.load(data_folder() / GTSRB_FILE) as file:
         pairs = np.stack([file["y_train"], file["track_train"]], axis=1)
@@ -253,8 +261,9 @@ def _signs(name: str, every_frame: int, every_test_row: int, projection: PCA | N
         y = np.concatenate([file["y_train"][kept], file["y_test"][::every_test_row]])
     X = normalize(pixels.reshape(len(y), -1) / 255.0)
     train, test = np.split(np.arange(len(y)), [kept.sum()])
-    discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
-    return _split(name, X, y, train, test, projection or discriminants, tracks[kept])
+    if projection == "discriminants":
+        projection = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
+    return _split(name, X, y, train, test, projection, tracks[kept])
 
 
 def _rank_within(groups: NDArray) -> NDArray[np.int64]:
@@ -292,6 +301,7 @@ class _Source(NamedTuple):
 _SOURCES = {
     "digits": _Source(digits, None),
     "gtsrb": _Source(gtsrb, GTSRB_FILE),
+    "gtsrb-576": _Source(gtsrb_576, GTSRB_FILE),
     "gtsrb-small": _Source(gtsrb_small, GTSRB_FILE),
     "gtsrb-pixels": _Source(gtsrb_pixels, GTSRB_FILE),
     "yaleb": _Source(yaleb, YALEB_FILE),
