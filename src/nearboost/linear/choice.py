@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.linear.problem import Problem
 
-SHARE, MOST_JUDGES = 5, 10_000  # a fifth of the rows is held out, or so many
-MOST_LEARNERS = 16_384  # rows that a trial learns from
-FACTORS = (4.0, 16.0, 1.0, 64.0)  # of the step, in units of `step_unit`; the first wins ties
+SHARE, ENOUGH = 5, 20_480  # a fifth of the rows is held out, or so many
+MOST_JUDGES, MOST_LEARNERS = 4_096, 8_192  # rows that judge trials and that trials learn from
+FACTORS = (4.0, 16.0, 1.0, 64.0)  # of the step, in units of `step_unit`
 DAMPINGS = (1 / 4, 4.0)  # times the one so far
 RANKS = (64, 512)
 
@@ -47,7 +47,7 @@ def hold_out(problem: Problem, groups: NDArray[np.integer] | None, seed: int) ->
         return ids[:0]
     classes = problem.targets.classes(ids[first_row])
     order = np.lexsort((np.random.default_rng(seed).random(len(first_row)), classes))
-    share = max(SHARE, -(-len(ids) // MOST_JUDGES))
+    share = max(SHARE, len(ids) // ENOUGH)
     held = np.zeros(len(order), dtype=bool)
     held[order[share // 2 :: share]] = True
     return ids[held[group_of_row]]
@@ -55,31 +55,41 @@ def hold_out(problem: Problem, groups: NDArray[np.integer] | None, seed: int) ->
 
 def choose(
     start: Setting, largest_rank: int, free: set[str], try_all: Try, n_judges: int, verbose: int = 0
-) -> list[Trial]:
-    """Trials in order of the search; the best of them is the choice.
+) -> tuple[Setting, list[Trial]]:
+    """The choice, and all trials in order of the search.
 
     A change of the damping changes the step alike, because directions with little variance move by their ratio.
     """
     trials: list[Trial] = []
-    with progress_bar("Choosing", len(FACTORS) + len(DAMPINGS) + len(RANKS), verbose) as advance:
+    with progress_bar("Choosing", len(FACTORS) + len(DAMPINGS) + 1 + len(RANKS), verbose) as advance:
 
-        def look(settings: list[Setting]) -> Setting:
-            tried = [trial.setting for trial in trials]
-            trials.extend(try_all([setting for setting in settings if setting not in tried], advance))
-            return best_of(trials, n_judges).setting
+        def tried(settings: list[Setting]) -> list[Trial]:
+            known = [trial.setting for trial in trials]
+            new = [setting for setting in dict.fromkeys(settings) if setting not in known]
+            trials.extend(try_all(new, advance))
+            return [trial for trial in trials if trial.setting in settings]
 
         factors = FACTORS if "step" in free else (start.factor,)
-        best = look([replace(start, factor=factor) for factor in factors])
+        best = surest(tried([replace(start, factor=factor) for factor in factors]), n_judges)
         if "damping" in free:
             scaled = [(best.damping * by, best.factor * by if best.factor else None) for by in DAMPINGS]
-            best = look([replace(best, damping=damping, factor=factor) for damping, factor in scaled])
+            scaled.append((0.0, 1.0 if best.factor else None))  # where features differ in scale without end
+            moved = [replace(best, damping=damping, factor=factor) for damping, factor in scaled]
+            best = surest(tried([best, *moved]), n_judges)
         if "rank" in free:
-            look([replace(best, rank=min(rank, largest_rank)) for rank in RANKS])
-    return trials
+            ranks = [replace(best, rank=min(rank, largest_rank)) for rank in RANKS]
+            good = most_accurate(tried([best, *ranks]), n_judges)
+            best = min(good, key=lambda trial: trial.setting.rank).setting
+    return best, trials
 
 
-def best_of(trials: list[Trial], n_judges: int) -> Trial:
-    """The one with the least risk among the most accurate: those within half a standard error of the best."""
+def most_accurate(trials: list[Trial], n_judges: int) -> list[Trial]:
+    """Those within half a standard error of the best."""
     top = max(trial.accuracy for trial in trials)
     enough = top - 0.5 * np.sqrt(max(0.0, top * (1 - top)) / n_judges)
-    return min((trial for trial in trials if trial.accuracy >= enough), key=lambda trial: trial.risk)
+    return [trial for trial in trials if trial.accuracy >= enough]
+
+
+def surest(trials: list[Trial], n_judges: int) -> Setting:
+    """The one with the least risk among the most accurate."""
+    return min(most_accurate(trials, n_judges), key=lambda trial: trial.risk).setting
