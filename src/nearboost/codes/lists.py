@@ -12,7 +12,7 @@ from nearboost.codes.pieces import Room
 from nearboost.codes.shadow import multiply
 from nearboost.neighbors.exact import UNDERFLOW
 
-SOLVERS = {"lasso": 0, "lars": 1}  # the codes of the kernels
+SOLVERS = {"lasso": 0, "lars": 1, "fista": 2}  # the codes of the kernels
 TOLERANCE = 1e-9  # of λ: how far slopes may be from where they should be
 ROUNDING = 1e-13  # of the largest product that a sample can have with the query; this much is added
 AT_ONCE = 64  # samples that join a list
