@@ -163,6 +163,8 @@ def draw_lambdas(cells: list[Row]) -> None:
                 axis.plot(grid, scale * np.array(means), line, color=colours[method[0]], marker=".", label=method)
             nn = scale * mean_path(cells, projection, "NN", measure)[1][0]
             axis.axhline(nn, color="grey", lw=1, label="NN")
+            if measure == "accuracy":
+                axis.set_ylim(nn - 6, 100)  # below, λ leaves some rows without weights
             axis.set_xscale("log")
             axis.grid(alpha=0.3)
         axes[0, column].set_title(f"Extended Yale B, {projection}")
