@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
-from nearboost.linear.choice import Setting, Trial
+from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
 from nearboost.linear.descent import Schedule, State, Way
 from nearboost.linear.learning import run_sane_pass, with_smaller_steps
 from nearboost.linear.objectives import Objective, check_loss
@@ -56,7 +56,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
     def _settings(self) -> tuple[Setting, set[str]]:
         """The setting that is given or that the choice starts from, and what is to be chosen."""
         chosen = self.step == "auto"
-        return Setting(rank=np.iinfo(np.int64).max, damping=0.0, factor=1.0 if chosen else None), (
+        return Setting(rank=np.iinfo(np.int64).max, damping=0.0, factor=FIRST_FACTOR if chosen else None), (
             {"step"} if chosen else set()
         )
 
