@@ -1,7 +1,8 @@
 """The defaults of SLND, one changed at a time: ``python -m benchmarks.slnd_defaults``.
 
-Accuracy on a fifth of the training rows of each set, whole groups where there are some; no test row is touched. Means
-over seeds of the split and of the fit. Prints a table in Markdown and writes ``benchmarks/results/slnd_defaults.json``.
+Accuracy on a fifth of the training rows of each set, whole groups where there are some; no test row is touched.
+Means over seeds of the split and of the fit. Prints a table in Markdown and writes
+``benchmarks/results/slnd_defaults.json``.
 """
 
 import argparse

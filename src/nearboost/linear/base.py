@@ -1,5 +1,6 @@
 """The estimator that all stochastic linear classifiers share: validate, choose, learn."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -176,7 +177,8 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         self.coef_ = np.ascontiguousarray(weights.T, dtype=state.V.dtype)
         self.intercept_ = intercept.astype(state.V.dtype)
         self.classes_, self.n_passes_ = self._coding.classes, state.n_passes
-        self._state, self._objective = state, state.objective
+        self._state = replace(state, coordinates=state.coordinates.at_rest())
+        self._objective = state.objective
 
     def _pose(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> Problem:
         """Rows, codes and weights; those of weight 0 do not count, the others have weights of mean 1."""
