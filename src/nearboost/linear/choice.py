@@ -11,8 +11,8 @@ from nearboost.linear.problem import Problem
 
 SHARE, ENOUGH = 5, 20_480  # a fifth of the rows is held out, or so many
 MOST_JUDGES, MOST_LEARNERS = 4_096, 8_192  # rows that judge trials and that trials learn from
-FACTORS = (4.0, 16.0, 1.0, 64.0)  # of the step, in units of `step_unit`
-DAMPINGS = (1 / 4, 4.0)  # times the one so far
+FIRST_FACTOR = 16.0  # of the step, in units of `step_unit`
+STRIDE, MOST_STRIDES = 4.0, 5  # by which step and damping are raised or lowered, and how often
 RANKS = (64, 512)
 
 
@@ -61,7 +61,7 @@ def choose(
     A change of the damping changes the step alike, because directions with little variance move by their ratio.
     """
     trials: list[Trial] = []
-    with progress_bar("Choosing", len(FACTORS) + len(DAMPINGS) + 1 + len(RANKS), verbose) as advance:
+    with progress_bar("Choosing", 9, verbose) as advance:  # trials as a rule
 
         def tried(settings: list[Setting]) -> list[Trial]:
             known = [trial.setting for trial in trials]
@@ -69,18 +69,35 @@ def choose(
             trials.extend(try_all(new, advance))
             return [trial for trial in trials if trial.setting in settings]
 
-        factors = FACTORS if "step" in free else (start.factor,)
-        best = surest(tried([replace(start, factor=factor) for factor in factors]), n_judges)
+        def climb(best: Setting, change: Callable[[Setting, float], Setting], *others: Setting) -> Setting:
+            """Up or down by strides from the best, until that is no better."""
+            lower, higher = change(best, 1 / STRIDE), change(best, STRIDE)
+            found = surest(tried([best, lower, higher, *others]), n_judges)
+            if found not in (lower, higher):
+                return found
+            by = STRIDE if found == higher else 1 / STRIDE
+            for _ in range(MOST_STRIDES - 1):
+                best, found = found, surest(tried([found, change(found, by)]), n_judges)
+                if found == best:
+                    break
+            return found
+
+        best = start
+        if "step" in free:
+            best = climb(best, lambda setting, by: replace(setting, factor=by * (setting.factor or 1.0)))
         if "damping" in free:
-            scaled = [(best.damping * by, best.factor * by if best.factor else None) for by in DAMPINGS]
-            scaled.append((0.0, 1.0 if best.factor else None))  # where features differ in scale without end
-            moved = [replace(best, damping=damping, factor=factor) for damping, factor in scaled]
-            best = surest(tried([best, *moved]), n_judges)
+            undamped = replace(best, damping=0.0, factor=best.factor and 1.0)  # for scales that differ without end
+            best = climb(best, damped, undamped)
         if "rank" in free:
             ranks = [replace(best, rank=min(rank, largest_rank)) for rank in RANKS]
             good = most_accurate(tried([best, *ranks]), n_judges)
             best = min(good, key=lambda trial: trial.setting.rank).setting
     return best, trials
+
+
+def damped(setting: Setting, by: float) -> Setting:
+    """Damping and step, if it is free, multiplied alike."""
+    return replace(setting, damping=setting.damping * by, factor=setting.factor and setting.factor * by)
 
 
 def most_accurate(trials: list[Trial], n_judges: int) -> list[Trial]:
