@@ -231,7 +231,7 @@ def _is_image(array: NDArray[Any]) -> bool:
     return array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4))
 
 
-def in_unit_range(pixels: NDArray[Any], scaling: str = "dtype") -> NDArray[np.float32]:
+def in_unit_range(pixels: NDArray[Any], scaling: str = "dtype", which: str = "The image") -> NDArray[np.float32]:
     """Pixels from 0 to 1 in float32; what is transparent is laid on white.
 
     Parameters
@@ -240,10 +240,11 @@ def in_unit_range(pixels: NDArray[Any], scaling: str = "dtype") -> NDArray[np.fl
     scaling : {"dtype", "image"}
         What becomes 1: the largest number of the pixels' type, 255 for uint8 (floats are taken to lie in [0, 1]
         already), or the largest pixel of this image.
+    which : what a message calls the image
     """
     check_choice("scaling", scaling, SCALINGS)
     if pixels.dtype.kind in "if":
-        _check_values(pixels, scaling)
+        _check_values(pixels, scaling, which)
     color = pixels[..., :3] if pixels.ndim == 3 else pixels
     whole = _whole(pixels.dtype)
     one = max(float(color.max()), float(np.finfo(np.float32).tiny)) if scaling == "image" else whole
@@ -260,22 +261,22 @@ def _whole(dtype: np.dtype[Any]) -> float:
     return 1.0 if dtype.kind in "fb" else float(np.iinfo(dtype).max)
 
 
-def _check_values(pixels: NDArray[Any], scaling: str) -> None:
+def _check_values(pixels: NDArray[Any], scaling: str, which: str) -> None:
     if not np.isfinite(pixels).all():
-        raise ValueError("The image holds NaN or infinite pixels; fill them first.")
+        raise ValueError(f"{which} holds NaN or infinite pixels; fill them first.")
     least, most = float(pixels.min()), float(pixels.max())
     if least < (-OUTSIDE if pixels.dtype.kind == "f" else 0):
-        raise ValueError(f"The image holds negative pixels, down to {least:g}; shift them to 0 and above.")
+        raise ValueError(f"{which} holds negative pixels, down to {least:g}; shift them to 0 and above.")
     if scaling == "image":
         return
     if pixels.dtype.kind == "f" and most > 1 + OUTSIDE:
         raise ValueError(
-            f"The image holds floats up to {most:g}, and floats are taken to lie in [0, 1]; divide them by the "
+            f"{which} holds floats up to {most:g}, and floats are taken to lie in [0, 1]; divide them by the "
             'largest possible value or use scaling="image".'
         )
     if pixels.dtype.kind == "i" and pixels.dtype.itemsize > 2:
         raise ValueError(
-            f"The image is of dtype {pixels.dtype}, which does not tell its largest value; convert it to uint8 or "
+            f"{which} is of dtype {pixels.dtype}, which does not tell its largest value; convert it to uint8 or "
             'uint16 or use scaling="image".'
         )
 

@@ -43,6 +43,13 @@ def check_positive(name: str, value: object, *, most: float = np.inf, optional: 
         raise ValueError(f"{name}={value!r} must be a number above 0{limit}{other}.")
 
 
+def check_not_negative(name: str, value: object) -> None:
+    """``value`` must be a finite number of at least 0."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not is_number or not 0 <= float(value) < np.inf:  # type: ignore[arg-type]
+        raise ValueError(f"{name}={value!r} must be a number of at least 0.")
+
+
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     """Sample weights as floats: finite, not negative, one per row, not all zero."""
     if sample_weight is None:
