@@ -7,6 +7,7 @@ from codes.problems import GENERIC, NASTY, random_rows
 from nearboost import INNCoder
 from nearboost.codes import pieces
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms
+from nearboost.codes.near import NearestSamples
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.searched import SearchedTerms
 from nearboost.codes.series import Series
@@ -136,11 +137,11 @@ def test_memory_that_is_short_is_kept_to():
 def test_the_nearest_samples_are_those_of_a_search(kind, k):
     X, Q = random_rows(8, kind, m=700, n=6)
     search = NeighborSearch(X, n_jobs=1)
-    picker = LocalTerms(search.rows, Series(0.05, 62, 0.0), k)
+    nearest = NearestSamples(search.rows, k)
     room = pieces.Room(np.empty((6, 700), dtype=np.float32), np.empty((6, 700), dtype=np.int32))
     for queries, own in [(Q, FREE), (X[:6], np.arange(6, dtype=np.int32))]:
         if k == 700 and own[0] == 0:
             continue
-        near = picker._find_near(queries, own, room)
+        near = nearest.find(queries, own, room)
         expected = search.search(queries, k, query_groups=own, groups=np.arange(700))
         np.testing.assert_array_equal(near, np.sort(expected.indices, axis=1))

@@ -22,6 +22,7 @@ BINLOG = 2
 MAT = 3
 HINGE = 4
 SQUARED = 5
+MULTINOMIAL = 6  # of all scores of a row at once: known to the kernels of linear classifiers alone
 
 LN2 = math.log(2.0)
 # e^708 and e^−708 are the last powers that are neither infinite nor subnormal.

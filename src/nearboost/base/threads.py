@@ -7,8 +7,11 @@ on the number of threads because no piece reads what another one writes.
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 from nearboost.base.progress import Advance, silent
 
@@ -47,3 +50,15 @@ def map_in_threads(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+@cache
+def _matrix_library() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401  (numba's products are scipy's, which has a matrix library of its own)
+
+    return ThreadpoolController()  # looks through all loaded libraries: once
+
+
+def one_matrix_thread() -> Any:
+    """The matrix library keeps to one thread, because each of our own threads calls it."""
+    return _matrix_library().limit(limits=1, user_api="blas")

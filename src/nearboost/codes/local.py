@@ -1,6 +1,5 @@
 """Codes over the nearest samples of each query alone."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,54 +8,28 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance, silent
 from nearboost.base.threads import count_threads, map_in_threads
 from nearboost.codes.bounds import error_bounds
+from nearboost.codes.near import NearestSamples
 from nearboost.codes.pieces import QUERIES_PER_PIECE, Room, in_pieces
 from nearboost.codes.series import Series, Terms
-from nearboost.codes.shadow import Shadow
 from nearboost.neighbors import NeighborSearch
 from nearboost.neighbors.exact import WORTH_THREADS, Rows, largest_values, powers_of_two
 
 
 class LocalTerms:
-    """Picks terms among the ``n_near`` samples nearest to the query, under L2.
-
-    These are found as `NeighborSearch` would find them, but from scores of all samples at once: it keeps sorted
-    lists, which is best for few neighbours and not for a hundred.
-    """
+    """Picks terms among the ``n_near`` samples nearest to the query, under L2."""
 
     def __init__(self, rows: Rows, series: Series, n_near: int) -> None:
-        self.rows, self.series = rows, series
-        self.n_near = n_near
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the shadow, which is made anew where it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "shadow"}
-
-    @cached_property
-    def shadow(self) -> Shadow:
-        return Shadow(self.rows)
+        self.near, self.series = NearestSamples(rows, n_near), series
 
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
-        terms = Terms.of(len(Q), self.series)
+        terms, rows = Terms.of(len(Q), self.series), self.near.rows
 
         def pick_piece(piece: slice, room: Room) -> None:
-            near = self._find_near(Q[piece], own[piece], room)
-            code_near(self.rows, self.series, Q[piece], near, terms[piece])
+            near = self.near.find(Q[piece], own[piece], room)
+            code_near(rows, self.series, Q[piece], near, terms[piece])
 
-        in_pieces(pick_piece, len(Q), self.shadow.columns, self.rows.n_jobs, advance)
+        in_pieces(pick_piece, len(Q), self.near.shadow.columns, rows.n_jobs, advance)
         return terms
-
-    def _find_near(self, Q: NDArray[Any], own: NDArray[np.int32], room: Room) -> NDArray[np.int32]:
-        """The nearest samples in rising order."""
-        from nearboost.kernels import inn as kernels
-
-        queries = self.rows.queries(Q, np.empty(0), own)
-        bounds = self.shadow.first_scores(queries, own, room.values)
-        near = np.empty((len(Q), self.n_near), dtype=np.int32)
-        kernels.find_near(
-            room.values, bounds.factor, room.scores, bounds.start + bounds.measuring, own,
-            self.rows.X, queries.measured, queries.units, near,
-        )  # fmt: skip
-        return near
 
 
 class LocalSearchedTerms:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
-from nearboost.base.threads import count_threads, map_in_threads
-from nearboost.neighbors.exact import WORTH_THREADS, one_matrix_thread
+from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
+from nearboost.neighbors.exact import WORTH_THREADS
 
 QUERIES_PER_PIECE = 64
 SCORES_PER_PIECE = 2**24

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
-from nearboost.base.threads import count_threads
+from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.codes.gram import GramRows, usable_memory
 from nearboost.codes.pieces import Room, in_pieces
 from nearboost.codes.series import Series, Terms
 from nearboost.codes.shadow import Shadow
-from nearboost.neighbors.exact import WORTH_THREADS, Rows, one_matrix_thread
+from nearboost.neighbors.exact import WORTH_THREADS, Rows
 
 
 class ProductTerms:

@@ -10,15 +10,14 @@ does not depend on blocks, threads or the matrix library.
 
 import contextlib
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from nearboost.base.progress import progress_bar
-from nearboost.base.threads import count_threads, map_in_threads
+from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
 
 METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
 
@@ -295,13 +294,3 @@ def search_blocks(
 
 def empty_lists(n_queries: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     return np.full((n_queries, k), NO_ROW, dtype=np.int32), np.full((n_queries, k), np.inf)
-
-
-@cache
-def matrix_library() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries: once
-
-
-def one_matrix_thread() -> Any:
-    """The matrix library keeps to one thread, because each of our own threads calls it."""
-    return matrix_library().limit(limits=1, user_api="blas")

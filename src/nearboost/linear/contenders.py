@@ -1,0 +1,158 @@
+"""The methods that SLND is compared with, in the same loop: only coordinates and metric differ."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.validation import check_choice, check_whole
+from nearboost.linear.base import StochasticLinearClassifier
+from nearboost.linear.coordinates import Coordinates, Features
+from nearboost.linear.descent import FixedMetric, Metric
+from nearboost.linear.moments import draw_sample, measure_mean, measure_moment
+from nearboost.linear.objectives import Objective
+from nearboost.linear.problem import Problem
+from nearboost.linear.training import Method, Recipe
+
+Array = NDArray[np.float64]
+
+SCALINGS = ("none", "standard", "diagonal", "quasi-newton")
+LEAST_CURVATURE = 0.01  # of its bound: the learned metric gives no step more than 100 times as long
+
+
+@dataclass(frozen=True)
+class OwnFeatures(Method):
+    """Steps along the features themselves, in one of the scalings."""
+
+    scaling: str
+    n_samples: int | None
+    intercept: bool
+    skip: int
+
+    def coordinates(self, problem: Problem, recipe: Recipe) -> Coordinates:
+        rows, sample = problem.rows, draw_sample(problem.ids, self.n_samples, recipe.way.seed)
+        moment = measure_moment(
+            rows, sample, problem.weights, intercept=self.intercept, memory=recipe.memory, n_jobs=recipe.n_jobs
+        )
+        centre, scale = np.zeros(rows.n_features), np.ones(rows.n_features)
+        if self.scaling == "standard":
+            centre = measure_mean(rows, sample, problem.weights)
+            about_zero = moment.diagonal()[: rows.n_features]
+            variance = about_zero - centre**2
+            constant = variance <= about_zero * 100 * np.finfo(rows.dtype).eps
+            scale = np.sqrt(np.where(constant, 1.0, variance))
+        return Features(moment, centre, scale, self.intercept)
+
+    def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:
+        if self.scaling in ("none", "standard"):
+            return FixedMetric(np.ones((len(coordinates.second_moments), 1)))
+        bound = objective.curvature * coordinates.second_moments[:, np.newaxis]
+        if self.scaling == "diagonal":
+            return FixedMetric(inverse(bound))
+        return LearnedDiagonal(bound, objective, self.skip)
+
+
+class LearnedDiagonal:
+    """The diagonal of each class's Hessian: a running mean of F''(margin) x_j², looked at every ``skip`` batches.
+
+    As the erratum of SGD-QN has it: the quotient of differences in the first paper does not tell features apart
+    where none of them is zero. The mean begins with the bound F''(0) E[x_j²] as its first look.
+    """
+
+    interval: int | None
+
+    def __init__(self, bound: Array, objective: Objective, skip: int) -> None:
+        self.values, self.interval = inverse(bound), skip
+        self._bound, self._objective = bound, objective
+        self._mean, self._n_looks = bound, 1
+
+    def observe(self, Z: NDArray[Any], V: NDArray[Any]) -> None:
+        """A look at the last batch."""
+        seen = (Z.astype(np.float64) ** 2).T @ self._objective.curvatures(Z @ V) / len(Z)
+        self._n_looks += 1
+        self._mean = self._mean + (seen - self._mean) / self._n_looks
+        self.values = inverse(np.maximum(self._mean, LEAST_CURVATURE * self._bound))
+
+
+def inverse(diagonal: Array) -> Array:
+    """1/d, and 0 for features that are always zero."""
+    return np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+
+
+class LinearSGDClassifier(StochasticLinearClassifier):
+    """Stochastic gradient descent on scaled features: what SLND is without the eigenvectors.
+
+    Parameters
+    ----------
+    loss, hessian_samples, step, max_passes, batch_size, balanced, average, fit_intercept, early_stopping, tol,
+    class_weight, memory, random_state, n_jobs, verbose
+        As in `SLNDClassifier`, but there is no ``step="theory"``.
+    scaling : {"none", "standard", "diagonal", "quasi-newton"}
+        "none": plain SGD. "standard": SGD-P, on features with their means taken away and of unit variance.
+        "diagonal": diagonal SLND, which is plain SGD on features divided by √(F''(0) E[x²]). "quasi-newton":
+        SGD-QN, whose diagonal metric is learned on the way, for each class on its own.
+    skip : int
+        Batches between two looks at the curvature by "quasi-newton".
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, history_, report_, n_passes_, n_features_in_ : as in `SLNDClassifier`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from nearboost.linear.contenders import LinearSGDClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = LinearSGDClassifier(scaling="standard").fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.94
+    True
+    """
+
+    def __init__(
+        self,
+        loss: str = "auto",
+        *,
+        scaling: str = "none",
+        skip: int = 16,
+        hessian_samples: int | None = None,
+        step: float | str = "auto",
+        max_passes: int | None = None,
+        batch_size: int = 64,
+        balanced: bool = False,
+        average: bool = False,
+        fit_intercept: bool = True,
+        early_stopping: bool = False,
+        tol: float | None = 1e-4,
+        class_weight: Any = None,
+        memory: float = 1.5e9,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.scaling = scaling
+        self.skip = skip
+        self.hessian_samples = hessian_samples
+        self.step = step
+        self.max_passes = max_passes
+        self.batch_size = batch_size
+        self.balanced = balanced
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.early_stopping = early_stopping
+        self.tol = tol
+        self.class_weight = class_weight
+        self.memory = memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _method(self) -> Method:
+        return OwnFeatures(self.scaling, self.hessian_samples, self.fit_intercept, self.skip)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("scaling", self.scaling, SCALINGS)
+        check_whole("skip", self.skip)
+        check_whole("hessian_samples", self.hessian_samples, least=2, optional=True)

@@ -1,0 +1,158 @@
+"""Stochastic steps: the state that moves, and one pass over the rows."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.progress import Advance, silent
+from nearboost.linear.coordinates import Coordinates
+from nearboost.linear.objectives import Objective
+from nearboost.linear.problem import Problem
+from nearboost.linear.projection import Mixed, Projection
+
+Array = NDArray[np.float64]
+
+MEASURED = 64  # batches of a pass whose loss is measured, at least
+
+_EVERYONE = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+_NO_TOTAL = np.empty((0, 0))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps: constant, falling in a line to zero after ``n_steps``, or falling as 1/√(1 + t/``horizon``)."""
+
+    first: float
+    n_steps: int | None = None
+    horizon: int | None = None
+
+    def steps(self, start: int, count: int) -> Array:
+        """``count`` steps after ``start`` others."""
+        t = start + np.arange(count)
+        if self.n_steps is not None:
+            return self.first * np.maximum(1 - t / self.n_steps, 0.0)
+        if self.horizon is not None:
+            return self.first / np.sqrt(1 + t / self.horizon)
+        return np.full(count, self.first)
+
+    @property
+    def constant(self) -> bool:
+        """Whether the step stays as it was given."""
+        return self.n_steps is None and self.horizon is None
+
+    def halved(self) -> "Schedule":
+        """Steps half as long."""
+        return replace(self, first=self.first / 2)
+
+
+class Metric(Protocol):
+    """The diagonal B of the metric, one column for all classes or one for each."""
+
+    values: Array
+    interval: int | None  # batches after which it wants to see where things stand
+
+    def observe(self, Z: NDArray[Any], V: NDArray[Any]) -> None:
+        """Learn from the last batch."""
+
+
+@dataclass
+class FixedMetric:
+    """A metric that stays."""
+
+    values: Array
+    interval: int | None = None
+
+    def observe(self, Z: NDArray[Any], V: NDArray[Any]) -> None:
+        """Nothing to learn."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a pass goes."""
+
+    batch_size: int
+    balanced: bool
+    average: bool
+    seed: int
+
+
+@dataclass
+class State:
+    """Everything that passes move or need, but for the rows: V are the weights of the coordinates."""
+
+    coordinates: Coordinates
+    objective: Objective
+    metric: Metric
+    schedule: Schedule
+    way: Way
+    V: NDArray[Any]
+    total: Array = field(default_factory=lambda: _NO_TOTAL)
+    n_averaged: int = 0
+    n_steps: int = 0
+    n_passes: int = 0
+
+    @property
+    def weights(self) -> NDArray[Any]:
+        """V, or its mean over the steps since the first pass."""
+        return self.total / self.n_averaged if self.n_averaged else self.V
+
+
+def run_pass(state: State, projection: Projection, advance: Advance = silent) -> float:
+    """Once through all rows; returns the mean loss of rows before their step, over a part of the batches."""
+    problem, way = projection.problem, state.way
+    generator = np.random.default_rng((way.seed, state.n_passes))
+    chosen = draw_balanced(problem, generator) if way.balanced else _EVERYONE
+    if way.average and state.n_passes == 1:
+        state.total = np.zeros(state.V.shape)
+    n_batches = -(-len(problem.ids) // way.batch_size)
+    every = max(1, n_batches // MEASURED)
+    loss, counted, interval = 0.0, 0.0, state.metric.interval
+    for part in projection.mixed(way.batch_size, generator):
+        for some in [part] if interval is None else part.split(interval * way.batch_size):
+            sums = descend_part(state, problem, some, chosen, every)
+            loss, counted = loss + sums[0], counted + sums[1]
+            if interval is not None:
+                state.metric.observe(some.Z[some.places[-way.batch_size :], : len(state.V)], state.V)
+        advance(len(part.rows))
+    if len(state.total):
+        state.n_averaged += n_batches
+    state.n_passes += 1
+    terms = 1.0 if state.objective.softmax else state.V.shape[1]
+    if way.balanced:
+        terms = len(chosen[1]) / len(problem.ids)
+    return loss / (counted * terms)
+
+
+def descend_part(state: State, problem: Problem, part: Mixed, chosen: Any, every: int) -> tuple[float, float]:
+    """Steps over these rows; loss and weight of those measured."""
+    from nearboost.kernels.linear import descend
+
+    size, targets, dtype = state.way.batch_size, problem.targets, state.V.dtype
+    n_batches = -(-len(part.rows) // size)
+    steps = state.schedule.steps(state.n_steps, n_batches).astype(dtype)
+    metric = np.ascontiguousarray(np.broadcast_to(state.metric.values, state.V.shape), dtype=dtype)
+    state.n_steps += n_batches
+    return descend(
+        part.Z, part.places, part.rows, targets.starts, targets.members, *chosen, problem.weights,
+        state.objective.code, state.V, metric, steps, min(size, len(part.rows)), every, state.total,
+    )  # fmt: skip
+
+
+def draw_balanced(problem: Problem, generator: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The classes that learn from each row, as starts and columns.
+
+    A class learns from its own rows and from as many others, drawn afresh, or all others where these are fewer.
+    """
+    targets, ids = problem.targets, problem.ids
+    own = targets.signs(ids) > 0
+    rows, columns = [], []
+    for column in range(targets.n_columns):
+        inside, outside = ids[own[:, column]], ids[~own[:, column]]
+        drawn = generator.choice(outside, min(len(inside), len(outside)), replace=False)
+        rows += [inside, drawn]
+        columns.append(np.full(len(inside) + len(drawn), column, dtype=np.int32))
+    row, column_of = np.concatenate(rows), np.concatenate(columns)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=targets.n_rows))])
+    return starts, column_of[np.argsort(row, kind="stable")]

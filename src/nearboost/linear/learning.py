@@ -1,0 +1,135 @@
+"""Passes until it is enough: the course they take, when they stop, and what happens when steps diverge."""
+
+import warnings
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from nearboost.base.progress import Advance, silent
+from nearboost.linear.descent import Schedule, State, run_pass
+from nearboost.linear.objectives import Objective
+from nearboost.linear.problem import Problem
+from nearboost.linear.projection import Projection
+
+PATIENCE = 3  # passes without an improvement after which learning stops
+MOST_HALVINGS = 50
+LOOKED_AT = 1024  # rows whose risk is measured after the last pass
+
+
+class Judge:
+    """Rows held out, in their coordinates."""
+
+    def __init__(self, problem: Problem, rows: NDArray[np.int64], Z: NDArray[Any], objective: Objective) -> None:
+        self.problem, self.rows, self.Z, self.objective = problem, rows, Z, objective
+        self.weights = problem.weights[rows]
+
+    def accuracy(self, V: NDArray[Any]) -> float:
+        """The share of the rows that V gets right."""
+        return self.problem.targets.accuracy(self._scores(V), self.rows, self.weights)
+
+    def risk(self, V: NDArray[Any]) -> float:
+        """Their mean loss."""
+        return self.objective.risk(self._scores(V), self.problem.targets, self.rows, self.weights)
+
+    def _scores(self, V: NDArray[Any]) -> NDArray[Any]:
+        return self.Z[:, : len(V)] @ V.astype(self.Z.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: after so many passes, or when three of them improve nothing by more than ``tol``.
+
+    What has to improve is the risk, or the accuracy of the ``judge`` if ``by_accuracy``.
+    """
+
+    n_passes: int
+    tol: float | None = None
+    by_accuracy: bool = False
+
+
+@dataclass
+class Course:
+    """Risk, and accuracy of the judge if there is one, of each pass; and the weights it led to."""
+
+    weights: NDArray[Any]
+    risk: list[float] = field(default_factory=list)
+    accuracy: list[float] = field(default_factory=list)
+
+
+class Diverged(Exception):
+    """The risk passed all bounds."""
+
+
+def learn(
+    state: State, projection: Projection, stop: Stop, judge: Judge | None = None, advance: Advance = silent
+) -> Course:
+    """Passes until the stop; those with the best accuracy count where accuracy stops."""
+    course, best, waited = Course(state.weights), -np.inf, 0
+    for _ in range(stop.n_passes):
+        course.risk.append(run_sane_pass(state, projection, advance))
+        if judge is not None:
+            course.accuracy.append(judge.accuracy(state.weights))
+        score = course.accuracy[-1] if stop.by_accuracy else -course.risk[-1]
+        waited = 0 if score > best + (stop.tol or 0.0) else waited + 1
+        if score > best or not stop.by_accuracy:
+            course.weights = state.weights.copy()
+        best = max(best, score)
+        if stop.tol is not None and waited >= PATIENCE:
+            break
+    check_sane(state, final_risk(state, projection))
+    return course
+
+
+def run_sane_pass(state: State, projection: Projection, advance: Advance = silent) -> float:
+    """`run_pass`, with an eye on the risk."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        risk = run_pass(state, projection, advance)
+    check_sane(state, risk)
+    return risk
+
+
+def check_sane(state: State, risk: float) -> None:
+    """The risk must be one that steps towards the data can have."""
+    if not (risk <= state.objective.hopeless and np.isfinite(state.V).all()):
+        raise Diverged
+
+
+def final_risk(state: State, projection: Projection) -> float:
+    """The risk of some rows after the last step, which no pass has seen."""
+    rows, Z = projection.thinned(LOOKED_AT)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Judge(projection.problem, rows, Z, state.objective).risk(state.weights)
+
+
+def with_smaller_steps(attempt: Callable[[State], Any], state: State) -> tuple[State, Any]:
+    """What ``attempt`` makes of a copy of the state; where it diverges, again with half the step and a warning."""
+    for n_halvings in range(MOST_HALVINGS):
+        trial = deepcopy(state)
+        try:
+            result = attempt(trial)
+        except Diverged:
+            state.schedule = state.schedule.halved()
+            continue
+        if n_halvings and state.schedule.constant:  # a step that fit chose is none of the user's business
+            warn_of(n_halvings, state.schedule)
+        return trial, result
+    raise ValueError(
+        f"The steps diverge even when halved {MOST_HALVINGS} times, to {state.schedule.first:.3g}; use "
+        'step="auto", and scale the features if they are very large.'
+    )
+
+
+def warn_of(n_halvings: int, schedule: Schedule) -> None:
+    """Say that the steps were too long."""
+    times = "once" if n_halvings == 1 else f"{n_halvings} times"
+    warnings.warn(
+        f"The steps diverged and were halved {times}, to {schedule.first:.3g}; "
+        'use step="auto" or a smaller number.',
+        ConvergenceWarning,
+        stacklevel=2,
+    )

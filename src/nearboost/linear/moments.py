@@ -1,0 +1,179 @@
+"""Second moments of a sample of rows, E[x xᵀ], and their leading directions."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from nearboost.base.threads import count_threads, map_in_threads
+from nearboost.linear.sources import Block, Rows
+
+ROWS_AT_ONCE = 2048  # fixed, as sums depend on it in their last digits
+SMALL = 1024  # up to so many features a full decomposition is faster than a search for the leading part
+ROUNDS, SPARE = 4, 0.1  # of the search: products with the matrix, and directions beyond those asked for
+
+
+HESSIAN_SAMPLES = 10_000  # unless told otherwise
+
+
+def draw_sample(ids: NDArray[np.int64], n_samples: int | None, seed: int) -> NDArray[np.int64]:
+    """Rows for the second moments, drawn from all of these, in rising order."""
+    wanted = min(len(ids), HESSIAN_SAMPLES if n_samples is None else n_samples)
+    return np.sort(np.random.default_rng((seed, 1)).choice(ids, wanted, replace=False))
+
+
+class Moment(Protocol):
+    """A second-moment matrix, or whatever can be multiplied like one."""
+
+    n_features: int
+    dtype: np.dtype[Any]
+
+    def times(self, directions: NDArray[Any]) -> NDArray[Any]:
+        """Its product with a block of columns."""
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """E[x_j²]."""
+
+
+class MatrixMoment:
+    """The matrix itself; products are made in the precision of ``dtype``."""
+
+    def __init__(self, matrix: NDArray[np.float64], dtype: np.dtype[Any]) -> None:
+        self.matrix, self.n_features, self.dtype = matrix, len(matrix), dtype
+        self._factor = matrix.astype(dtype, copy=False)
+
+    def times(self, directions: NDArray[Any]) -> NDArray[Any]:
+        return self._factor @ directions
+
+    def diagonal(self) -> NDArray[np.float64]:
+        return np.diag(self.matrix)
+
+
+class SampleMoment:
+    """XᵀX/n without the matrix, of rows times the roots of their weights: for many or sparse features."""
+
+    def __init__(self, sample: Block) -> None:
+        self.sample, self.n_features, self.dtype = sample, sample.shape[1], np.dtype(sample.dtype)
+
+    def times(self, directions: NDArray[Any]) -> NDArray[Any]:
+        return self.sample.T @ (self.sample @ directions)
+
+    def diagonal(self) -> NDArray[np.float64]:
+        squares = self.sample.multiply(self.sample) if issparse(self.sample) else self.sample**2
+        return np.asarray(squares.sum(axis=0), dtype=np.float64).ravel()
+
+
+def measure_moment(
+    rows: Rows,
+    sample: NDArray[np.integer],
+    weights: NDArray[np.floating],
+    *,
+    intercept: bool,
+    memory: float,
+    n_jobs: int | None,
+) -> Moment:
+    """The second moment of the sampled rows; with ``intercept`` of (x, 1).
+
+    The matrix is summed block by block, in float64 over blocks. Where it would take more than a quarter of
+    ``memory``, the rows themselves are kept instead, as many as fit there.
+    """
+    width = rows.n_features + intercept
+    shares = np.sqrt(weights[sample] / weights[sample].sum())
+    sparse = issparse(rows.X)
+    if 8 * width**2 > memory / 4 or (sparse and width > SMALL):
+        if not sparse:
+            fitting = max(2, int(memory / 4 / (width * rows.dtype.itemsize)))
+            every = -(-len(sample) // fitting)
+            sample, shares = sample[::every], shares[::every] * np.sqrt(every)
+        return SampleMoment(weighted_rows(rows.take(sample), shares, intercept))
+
+    dtype = np.dtype(np.float64) if width <= SMALL else rows.dtype  # small matrices can afford all digits
+
+    def product(piece: slice) -> NDArray[Any]:
+        block = weighted_rows(rows.take(sample[piece]).astype(dtype, copy=False), shares[piece], intercept)
+        square = block.T @ block
+        return square.toarray() if sparse else square
+
+    total = np.zeros((width, width))
+    threads = count_threads(n_jobs)
+    pieces = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(sample), ROWS_AT_ONCE)]
+    for first in range(0, len(pieces), threads):  # no more products at a time than threads
+        for square in map_in_threads(product, pieces[first : first + threads], threads):
+            total += square
+    return MatrixMoment(total, dtype)
+
+
+def measure_mean(rows: Rows, sample: NDArray[np.integer], weights: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The mean of the sampled rows, by weight."""
+    total = np.zeros(rows.n_features)
+    for start in range(0, len(sample), ROWS_AT_ONCE):
+        part = sample[start : start + ROWS_AT_ONCE]
+        total += rows.take(part).T.astype(np.float64) @ weights[part].astype(np.float64)
+    return total / weights[sample].sum(dtype=np.float64)
+
+
+def weighted_rows(block: Block, factors: NDArray[np.floating], intercept: bool) -> Block:
+    """Each row times its factor, with the factor itself as a last column where there is an intercept."""
+    factors = factors.astype(block.dtype)[:, np.newaxis]
+    if issparse(block):
+        from scipy.sparse import csr_array, hstack
+
+        scaled = block.multiply(factors)
+        return csr_array(hstack([scaled, csr_array(factors)]) if intercept else scaled)
+    scaled = np.empty((len(block), block.shape[1] + intercept), dtype=block.dtype)
+    np.multiply(block, factors, out=scaled[:, : block.shape[1]])
+    if intercept:
+        scaled[:, -1:] = factors
+    return scaled
+
+
+def leading_eigenpairs(moment: Moment, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The largest eigenvalues, falling, and their vectors as columns; those that are zero by rounding left out.
+
+    Small matrices are decomposed; of large ones the leading part is found by a block of directions that is
+    multiplied a few times. What it misses matters little here: the directions found are orthonormal, and each
+    gets the second moment it has.
+    """
+    n = moment.n_features
+    if isinstance(moment, MatrixMoment) and n <= max(SMALL, 2 * rank):
+        from scipy.linalg import eigh
+
+        first = max(0, n - rank)
+        values, vectors = eigh(moment.matrix, subset_by_index=[first, n - 1]) if first else eigh(moment.matrix)
+    else:
+        values, vectors = _search(moment, min(rank, n))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    alive = values > max(values[0], 0.0) * np.sqrt(n) * np.finfo(moment.dtype).eps
+    return values[alive], np.ascontiguousarray(_signed(vectors[:, alive]))
+
+
+def _search(moment: Moment, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Subspace iteration from a fixed random start, then the eigenpairs within the subspace."""
+    width = min(moment.n_features, rank + max(8, round(SPARE * rank)))
+    directions = np.random.default_rng(0).standard_normal((moment.n_features, width)).astype(moment.dtype)
+    for _ in range(ROUNDS):
+        directions = np.linalg.qr(moment.times(directions))[0]
+    within = directions.T @ moment.times(directions)
+    values, turn = np.linalg.eigh((within + within.T) / 2)
+    return values[-rank:].astype(np.float64), (directions @ turn[:, -rank:]).astype(np.float64)
+
+
+def largest_eigenvalue(moment: Moment, scale: NDArray[np.float64], centre: NDArray[np.float64]) -> float:
+    """Of the second moment of s · (x − c), c the mean or zero, by powers; a little below the truth at worst."""
+    direction = np.ones(moment.n_features)
+    size = 0.0
+    for _ in range(30):
+        scaled = scale * direction
+        direction = scale * (moment.times(scaled) - centre * (centre @ scaled))
+        size = float(np.linalg.norm(direction))
+        if size == 0.0:
+            return 0.0
+        direction /= size
+    return size
+
+
+def _signed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest entry of each column positive, so that the signs do not depend on the library."""
+    largest = np.abs(vectors).argmax(axis=0)
+    return vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])

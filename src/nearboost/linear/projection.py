@@ -1,0 +1,91 @@
+"""All rows in their coordinates: kept where they fit in memory, else made anew in each pass."""
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
+from nearboost.linear.coordinates import Coordinates
+from nearboost.linear.problem import Problem
+
+ROWS_AT_ONCE = 2048
+CHUNK, POOL = 64, 16_384  # rows read in one go, and rows that are mixed before they are used
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Rows in the order of a pass: row ``rows[i]`` of all has its coordinates in ``Z[places[i]]``."""
+
+    Z: NDArray[Any]
+    places: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    def split(self, n_rows: int) -> "list[Mixed]":
+        """Parts of so many rows, in order."""
+        parts = [slice(start, start + n_rows) for start in range(0, len(self.rows), n_rows)]
+        return [replace(self, places=self.places[part], rows=self.rows[part]) for part in parts]
+
+
+class Projection:
+    """The rows of a problem in their coordinates, in a new order for each pass.
+
+    Kept rows are drawn one by one. Otherwise a pass goes through the file in chunks of neighbouring rows, drawn
+    from all over it; a pool of 256 of them is projected and mixed row by row. A file sorted by class is thereby
+    mixed nearly as well as by drawing single rows, which would read a page or more for each.
+    """
+
+    def __init__(
+        self, problem: Problem, coordinates: Coordinates, memory: float, n_jobs: int | None, verbose: int = 0
+    ) -> None:
+        self.problem, self.coordinates, self.n_jobs = problem, coordinates, n_jobs
+        self.n_coordinates = len(coordinates.second_moments)
+        fits = len(problem.ids) * self.n_coordinates * problem.rows.dtype.itemsize <= memory
+        self.kept = self.project(problem.ids, verbose) if fits else None
+
+    def first(self, rank: int) -> "Projection":
+        """The leading coordinates of the rows that are kept."""
+        narrow = copy(self)
+        narrow.coordinates = self.coordinates.first(rank)
+        narrow.n_coordinates = len(narrow.coordinates.second_moments)
+        return narrow
+
+    def project(self, ids: NDArray[np.int64], verbose: int = 0) -> NDArray[Any]:
+        """Coordinates of some rows, given in rising order."""
+        rows = self.problem.rows
+        Z = np.empty((len(ids), self.n_coordinates), dtype=rows.dtype)
+
+        def fill(start: int) -> None:
+            part = slice(start, start + ROWS_AT_ONCE)
+            Z[part] = self.coordinates.project(rows.take(ids[part]))
+
+        starts = range(0, len(ids), ROWS_AT_ONCE)
+        with progress_bar("Projecting", len(starts), verbose) as advance:
+            map_in_threads(fill, starts, self.n_jobs if len(starts) > 1 else 1, advance)
+        return Z
+
+    def thinned(self, most: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """About so many rows, spread evenly, and their coordinates."""
+        every = max(1, len(self.problem.ids) // most)
+        rows = self.problem.ids[::every]
+        return rows, self.project(rows) if self.kept is None else self.kept[::every, : self.n_coordinates]
+
+    def mixed(self, batch_size: int, generator: np.random.Generator) -> Iterator[Mixed]:
+        """All rows, in parts that hold whole batches but for the last."""
+        ids = self.problem.ids
+        if self.kept is not None:
+            order = generator.permutation(len(ids))
+            yield Mixed(self.kept, order, ids[order])
+            return
+        starts = CHUNK * generator.permutation(-(-len(ids) // CHUNK))
+        order = (starts[:, np.newaxis] + np.arange(CHUNK)).ravel()
+        order = order[order < len(ids)]
+        size = max(1, POOL // batch_size) * batch_size
+        for first in range(0, len(order), size):
+            rows = np.sort(ids[order[first : first + size]])
+            places = generator.permutation(len(rows))
+            yield Mixed(self.project(rows), places, rows[places])

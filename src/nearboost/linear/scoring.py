@@ -1,0 +1,64 @@
+"""From weights to scores, labels and probabilities."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.validation import check_whole
+from nearboost.linear.objectives import Objective
+from nearboost.linear.sources import check_rows, open_rows
+from nearboost.linear.targets import Coding
+
+ROWS_AT_ONCE = 4096
+
+
+class LinearScores:
+    """What a fitted linear classifier answers. Rows are read in blocks."""
+
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    classes_: NDArray[Any]
+    _coding: Coding
+    _objective: Objective
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Scores w·x + b, one column for each class or label; for two classes that of the second."""
+        scores = self._scores(X)
+        return scores if self._coding.multilabel or scores.shape[1] > 1 else scores[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score; of several labels those with a score above zero."""
+        scores = self._scores(X)
+        if self._coding.multilabel:
+            return (scores > 0).astype(np.int64)
+        best = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.int64)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Posteriors by the transfer function of the loss, scaled to sum to 1; "multinomial": softmax.
+
+        Where every class is ruled out the guess is even. With several labels each has a posterior of its own.
+        """
+        scores = self._scores(X).astype(np.float64)
+        return self._objective.probabilities(scores, self._coding.multilabel)
+
+    def predict_top(self, X: Any, k: int = 5) -> NDArray[Any]:
+        """The ``k`` classes with the largest scores, or all of fewer, largest first; the first of equals."""
+        check_whole("k", k)
+        scores = self._scores(X)
+        if scores.shape[1] == 1 and not self._coding.multilabel:
+            scores = np.hstack([-scores, scores])
+        return self.classes_[np.argsort(-scores, axis=1, kind="stable")[:, :k]]
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        rows = open_rows(check_rows(self, X, reset=False))
+        weights, intercept = self.coef_.T.astype(rows.dtype), self.intercept_.astype(rows.dtype)
+        scores = np.empty((rows.n_rows, weights.shape[1]), dtype=rows.dtype)
+        everyone = np.arange(rows.n_rows)
+        for start in range(0, rows.n_rows, ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            scores[part] = rows.take(everyone[part]) @ weights + intercept
+        return scores
