@@ -18,7 +18,7 @@ from nearboost.neighbors.exact import one_matrix_thread
 
 ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
 ROWS_PER_PIECE = 2**16  # a thread's share; sums are added piece by piece, in order
-ROWS_TO_START = 2**17  # for k-means
+ROWS_TO_START = 2**16  # for k-means
 EMPTY = 1e-3  # rows: a component with less to itself is given half of the largest one
 
 
@@ -48,23 +48,21 @@ class Sums(NamedTuple):
 class Posterior:
     """Shares of the components in rows, by one matrix product a block."""
 
-    def __init__(self, mixture: Mixture, scale: Scale) -> None:
+    def __init__(self, mixture: Mixture, scale: Scale, dtype: Any = np.float32) -> None:
         weights, means, variances = mixture
         precisions = 1 / variances
         exponents = np.square(means) * precisions - np.log(precisions) + np.log(2 * np.pi)
         # the density of original features is larger by their units
         constants = np.log(weights) - 0.5 * exponents.sum(axis=1) + np.log(scale.inverse).sum()
         self.scale = scale
-        self.matrix = np.hstack([means * precisions, -0.5 * precisions]).astype(np.float32)
-        self.constants = constants[:, np.newaxis].astype(np.float32)
+        self.matrix = np.hstack([means * precisions, -0.5 * precisions]).astype(dtype)
+        self.constants = constants[:, np.newaxis].astype(dtype)
 
-    def room(self, n_rows: int) -> NDArray[np.float32]:
+    def room(self, n_rows: int) -> NDArray[Any]:
         """Where a block's standardised rows and squares lie."""
-        return np.empty((n_rows, self.matrix.shape[1]), dtype=np.float32)
+        return np.empty((n_rows, self.matrix.shape[1]), dtype=self.matrix.dtype)
 
-    def shares(
-        self, rows: NDArray[Any], room: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def shares(self, rows: NDArray[Any], room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Posterior probabilities, components x rows, and log-densities of the rows; fills ``room``."""
         from nearboost.kernels.mixture import standardise
 
@@ -133,7 +131,7 @@ class DiagonalGMM(BaseEstimator):
         *,
         max_iter: int = 100,
         tol: float = 1e-3,
-        min_variance: float = 1e-4,
+        min_variance: float = 1e-2,
         start: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -160,11 +158,10 @@ class DiagonalGMM(BaseEstimator):
         mixture = self._first(X, mean, deviation)
         with one_matrix_thread():
             mixture = self._improve(X, scale, mixture)
-        self._mixture = mixture
         self.weights_ = mixture.weights
         self.means_ = mixture.means * deviation + mean
         self.variances_ = mixture.variances * np.square(deviation)
-        self._posterior = Posterior(mixture, scale)
+        self._mixture, self._scale = mixture, scale
         return self
 
     def _first(self, X: NDArray[Any], mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Mixture:
@@ -235,7 +232,8 @@ class DiagonalGMM(BaseEstimator):
     def gradients(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Fisher's score of a set of rows: by means and by variances, of shape (2, n_components, n_features)."""
         check_is_fitted(self)
-        counts, moments, _ = expected_sums(rows, self._posterior, n_jobs=1)
+        # float32 would lose what differs from a narrow Gaussian far from the middle
+        counts, moments, _ = expected_sums(rows, Posterior(self._mixture, self._scale, np.float64), n_jobs=1)
         weights, means, variances = self._mixture
         first, second = np.hsplit(moments, 2)
         own = counts[:, np.newaxis]
@@ -246,12 +244,13 @@ class DiagonalGMM(BaseEstimator):
     def _evaluate(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        posterior = Posterior(self._mixture, self._scale)
         shares = np.empty((len(X), self.n_components), dtype=np.float32)
         logs = np.empty(len(X), dtype=np.float32)
 
         def work(block: slice) -> None:
             rows = X[block]
-            found, logs[block] = self._posterior.shares(rows, self._posterior.room(len(rows)))
+            found, logs[block] = posterior.shares(rows, posterior.room(len(rows)))
             shares[block] = found.T
 
         with one_matrix_thread():
