@@ -83,8 +83,8 @@ class DescriptorPCA(TransformerMixin, BaseEstimator):
                 stacklevel=2,
             )
         self.n_components_ = kept
-        self.mean_ = mean.astype(np.float32)
-        self.components_ = np.ascontiguousarray(directions[:kept], dtype=np.float32)
+        self.mean_: NDArray[np.float32] = mean.astype(np.float32)
+        self.components_: NDArray[np.float32] = np.ascontiguousarray(directions[:kept], dtype=np.float32)
         self.explained_variance_ = variances[:kept].astype(np.float32)
         return self
 
@@ -93,8 +93,7 @@ class DescriptorPCA(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
 
         def project(one: LocalSet) -> NDArray[np.float32]:
-            projected: NDArray[np.float32] = (values_of(self, one) - self.mean_) @ self.components_.T
-            return projected
+            return np.asarray((values_of(self, one) - self.mean_) @ self.components_.T, dtype=np.float32)
 
         return LocalSets.of(X).map(project)
 
