@@ -69,6 +69,7 @@ class Nimble(TransformerMixin, BaseEstimator):
     filters_ : (n_filters, filter_size, filter_size, channels), for which responses have unit variance
     distributions_ : shapes and scales of the generalised Gaussians
     components_, mean_ : what whitens the averaged ranks
+    seed_ : what `random_state` gave
 
     Notes
     -----
@@ -126,10 +127,10 @@ class Nimble(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn filters, distributions and principal components from images; ``y`` is ignored."""
         self._check_parameters()
-        self._seed = as_seed(self.random_state)
+        self.seed_ = as_seed(self.random_state)
         images = as_images(X)
         patches = self._draw_patches(images)
-        filters = independent_directions(patches, self.n_filters, self._seed, verbose=self.verbose)
+        filters = independent_directions(patches, self.n_filters, self.seed_, verbose=self.verbose)
         filters -= filters.mean(axis=1, keepdims=True)  # rounding: patches had no mean
         self.filters_ = filters.reshape(self.n_filters, self.filter_size, self.filter_size, -1)
         with one_matrix_thread():
@@ -138,7 +139,7 @@ class Nimble(TransformerMixin, BaseEstimator):
         self._ranks = self.distributions_.ranks(sizes).astype(np.float32)
         self._surprises = self.distributions_.surprises(sizes).astype(np.float32)
         windows = LocalSets(len(images), self._describe(images))
-        sample = windows.sample(self.max_descriptors, self._seed, n_jobs=self.n_jobs, verbose=self.verbose)
+        sample = windows.sample(self.max_descriptors, self.seed_, n_jobs=self.n_jobs, verbose=self.verbose)
         with one_matrix_thread():
             self._fit_whitening(sample)
         return self
@@ -165,13 +166,13 @@ class Nimble(TransformerMixin, BaseEstimator):
 
         def draw(i: int) -> LocalSet:
             pixels, _ = self._prepared(images[i], i, as_color)
-            rng = np.random.default_rng((self._seed, fingerprint(pixels)))
+            rng = np.random.default_rng((self.seed_, fingerprint(pixels)))
             views = np.lib.stride_tricks.sliding_window_view(pixels, (self.filter_size,) * 2, axis=(0, 1))
             rows, columns = (rng.integers(0, n, share) for n in views.shape[:2])
             return LocalSet(views[rows, columns].transpose(0, 2, 3, 1).reshape(share, -1))
 
         patches = LocalSets(len(images), draw).sample(
-            self.n_patches, self._seed, n_jobs=self.n_jobs, verbose=self.verbose
+            self.n_patches, self.seed_, n_jobs=self.n_jobs, verbose=self.verbose
         )
         colors = patches.reshape(len(patches), -1, 3)
         self._as_channels: Callable[[NDArray[np.float32]], NDArray[np.float32]] = as_color
@@ -234,7 +235,7 @@ class Nimble(TransformerMixin, BaseEstimator):
         if self.fixations == "uniform" or not weights.any():
             weights = np.ones(len(weights))
         weights = np.maximum(weights, 1e-9 * weights.max())
-        rng = np.random.default_rng((self._seed, pixels))
+        rng = np.random.default_rng((self.seed_, pixels))
         waits = rng.exponential(size=len(weights)) / weights  # who comes first is drawn by weight
         return np.divmod(np.argsort(waits, kind="stable")[: self.n_fixations], n_columns)
 
