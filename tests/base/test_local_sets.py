@@ -50,8 +50,17 @@ def test_a_sample_draws_as_many_from_each_image_and_repeats():
     assert len(np.unique(sample, axis=0)) == 100
     np.testing.assert_array_equal(sample, sets.sample(120, 3))
     assert not np.array_equal(sample, sets.sample(120, 4))
+    np.testing.assert_array_equal(sample, sets.sample(120, 3, n_jobs=3))
     assert len(sets.sample(7)) == 7
     assert len(sets.sample(10**6)) == 400
+
+
+def test_drawing_shows_progress_when_asked_for(capsys):
+    sets = LocalSets.of([VALUES] * 4)
+    sets.sample(10)
+    assert capsys.readouterr().err == ""
+    sets.sample(10, verbose=1)
+    assert "Drawing descriptors" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("offsets", [[0, 3], [1, 8], [0, 5, 3, 8], [[0, 8]], [0.0, 8.0], []])

@@ -75,3 +75,11 @@ def test_check_weights():
 def test_weights_that_are_no_numbers(wrong):
     with pytest.raises(ValueError):  # noqa: PT011 - NumPy's own sentence
         check_weights(wrong, 3)
+
+
+def test_check_not_negative():
+    check_not_negative("smoothing", 0)
+    check_not_negative("smoothing", np.float32(1.5))
+    for wrong in (-1, np.nan, np.inf, "1", None, True):
+        with pytest.raises(ValueError, match=r"smoothing=.* must be a number of at least 0\."):
+            check_not_negative("smoothing", wrong)

@@ -7,6 +7,9 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
+
 
 @dataclass(frozen=True)
 class LocalSet:
@@ -132,18 +135,22 @@ class LocalSets(Sequence[LocalSet]):
 
         return LocalSets(len(self), make)
 
-    def sample(self, n_descriptors: int, random_state: int = 0) -> NDArray[Any]:
+    def sample(
+        self, n_descriptors: int, random_state: int = 0, *, n_jobs: int | None = 1, verbose: int = 0
+    ) -> NDArray[Any]:
         """At most so many descriptors, drawn without repetition and about as many from each image."""
-        numbers = np.random.default_rng(random_state).permutation(len(self))[:n_descriptors]
+        numbers = np.sort(np.random.default_rng(random_state).permutation(len(self))[:n_descriptors])
         share = n_descriptors // max(1, len(numbers))
-        drawn = []
-        for i in np.sort(numbers):
-            values = self[int(i)].values
-            rows = np.random.default_rng((random_state, int(i))).permutation(len(values))[:share]
-            drawn.append(values[np.sort(rows)])
-        if not drawn:
+
+        def draw(i: int) -> NDArray[Any]:
+            values = self[i].values
+            rows = np.random.default_rng((random_state, i)).permutation(len(values))[:share]
+            return values[np.sort(rows)]
+
+        if not len(numbers):
             raise ValueError("There are no images to draw descriptors from; give at least one.")
-        return np.concatenate(drawn)
+        with progress_bar("Drawing descriptors", len(numbers), verbose) as advance:
+            return np.concatenate(map_in_threads(draw, numbers.tolist(), n_jobs, advance))
 
 
 def _beside(rows: NDArray[Any], name: str, given: ArrayLike | None, shape: tuple[int, ...]) -> Any:

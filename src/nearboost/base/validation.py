@@ -43,14 +43,12 @@ def check_positive(name: str, value: object, *, most: float = np.inf, optional: 
         raise ValueError(f"{name}={value!r} must be a number above 0{limit}{other}.")
 
 
-def check_not_negative(name: str, value: object, zero: str) -> None:
-    """``value`` must be a finite number above 0, or 0, of which ``zero`` says what it means."""
-    if isinstance(value, Real) and not isinstance(value, bool) and value == 0:
-        return
-    try:
-        check_positive(name, value)
-    except ValueError:
-        raise ValueError(f"{name}={value!r} must be 0, {zero}, or a number above 0.") from None
+def check_not_negative(name: str, value: object, zero: str | None = None) -> None:
+    """``value`` must be a finite number of at least 0; ``zero`` says what 0 means, where that needs saying."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not is_number or not 0 <= float(value) < np.inf:  # type: ignore[arg-type]
+        meant = "a number of at least 0" if zero is None else f"0, {zero}, or a number above 0"
+        raise ValueError(f"{name}={value!r} must be {meant}.")
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:

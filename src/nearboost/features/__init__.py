@@ -1,0 +1,1 @@
+"""From pixels to vectors: local descriptors, what encodes them, and whole-image descriptors."""

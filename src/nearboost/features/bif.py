@@ -1,0 +1,175 @@
+"""BIF: histograms of the firing rates of a retina, over regions of an image."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, needs, pixels_of
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
+from nearboost.base.validation import check_choice, check_whole
+
+SURROUND = 3.0  # the wider Gaussian's deviation over the narrower one's
+REACH = 4.0  # deviations after which a Gaussian is cut off
+
+
+class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Histograms of local contrasts, as the ganglion cells of a retina would report them.
+
+    An image in [0, 1] is filtered by a difference of Gaussians, σ = 0.5·2^(scale−1) less 3σ. The contrast C
+    becomes the firing rate sign(C)·G|C|/(1 + Ref·G|C|), which lies within ±1/Ref. Over each region of the image
+    the rates make a histogram whose bins sum to 1.
+
+    Parameters
+    ----------
+    scales : tuple of int
+        One histogram for each, 1 the finest.
+    bins : int
+        Bins of a histogram, between −200 and 200.
+    regions : int
+        How many regions the masks name. Without masks the one region is the whole image.
+    scaling : {"image", "dtype"}
+        What becomes 1: the largest pixel of an image, or the largest number of the pixels' type.
+    n_jobs : int or None
+        Threads; None means all cores.
+    verbose : int
+        Above 0, a progress bar on standard error.
+
+    Notes
+    -----
+    Section 5.2 of Bel Haj Ali's thesis; G = 2000 and Ref = 0.005 are from Van Rullen and Thorpe (2001). As
+    printed, the rate GC/(1 + Ref·G·C) has a pole at C = −0.1; here it is taken of |C|, with the sign of C. The
+    thesis has ``scales=(5,), bins=32, regions=2`` for thyroid cells (nucleus, and cell without nucleus), and four
+    scales of 256 bins for HEp-2 cells, on the masked cell or on the whole image.
+
+    Filters see the whole image, whatever the masks; beyond its border they see the border's pixels again.
+    Contrasts up to 1e-6 are rounding and count as 0. A region without pixels has a histogram of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features.bif import BioInspiredFeatures
+    >>> image = np.zeros((40, 40), dtype=np.uint8)
+    >>> image[10:30, 10:30] = 200
+    >>> rows = BioInspiredFeatures(scales=(1, 3), bins=8).transform(image)
+    >>> rows.shape, rows.dtype
+    ((1, 16), dtype('float32'))
+    >>> cell = image > 0
+    >>> nucleus = np.zeros_like(cell)
+    >>> nucleus[15:25, 15:25] = True
+    >>> two = BioInspiredFeatures(scales=(3,), bins=8, regions=2)
+    >>> print(two.transform(image, masks=cell.astype(int) + nucleus).reshape(2, 8).round(2))
+    [[0.   0.   0.   0.   0.   0.01 0.41 0.57]
+     [0.   0.   0.   0.   0.   0.   0.88 0.12]]
+    """
+
+    def __init__(
+        self,
+        scales: tuple[int, ...] = (1, 2, 3, 4),
+        bins: int = 256,
+        regions: int = 1,
+        *,
+        scaling: str = "image",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.scales = scales
+        self.bins = bins
+        self.regions = regions
+        self.scaling = scaling
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the settings; nothing is learned."""
+        self._check_parameters()
+        return self
+
+    def transform(self, X: Any, masks: Any = None) -> NDArray[np.float32]:
+        """One row for each image: histograms by scale, then region, then bin.
+
+        Parameters
+        ----------
+        X : one image, or a sequence of images or paths
+        masks : one mask, or a sequence with one for each image, arrays or paths
+            Whole numbers of the size of the image: 0 is outside, 1 the first region, and so on. With
+            ``regions=1`` everything but 0 is inside.
+        """
+        self._check_parameters()
+        images = as_images(X)
+        given = None if masks is None else as_images(masks)
+        if given is None and self.regions > 1:
+            raise ValueError(f"regions={self.regions} needs masks that name them; give masks, or use regions=1.")
+        if given is not None and len(given) != len(images):
+            raise ValueError(f"There are {len(given)} masks for {len(images)} images; give one for each.")
+        with progress_bar("Describing", len(images), self.verbose) as advance:
+            rows = map_in_threads(
+                lambda i: self._describe(images, given, i), range(len(images)), self.n_jobs, advance
+            )
+        return np.array(rows, dtype=np.float32).reshape(len(images), self._n_features_out)
+
+    def _describe(self, images: Sequence[Any], masks: Sequence[Any] | None, i: int) -> NDArray[np.float32]:
+        from nearboost.kernels.bif import count_rates
+
+        pixels = as_grey(in_unit_range(pixels_of(images[i], f"Image {i}"), self.scaling, f"Image {i}"))
+        regions = np.ones(pixels.shape, np.uint8) if masks is None else self._regions(masks[i], pixels.shape, i)
+        counts = np.zeros((len(self.scales), self.regions, self.bins), dtype=np.int64)
+        for scale, counted in zip(self.scales, counts, strict=True):
+            deviation = 0.5 * 2.0 ** (scale - 1)
+            count_rates(blurred(pixels, deviation), blurred(pixels, SURROUND * deviation), regions, counted)
+        return (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)).astype(np.float32).ravel()
+
+    def _regions(self, mask: Any, shape: tuple[int, ...], i: int) -> NDArray[Any]:
+        """The region of each pixel, 0 for none."""
+        labels = pixels_of(mask, f"Mask {i}")
+        if labels.shape != shape:
+            raise ValueError(f"Mask {i} has shape {labels.shape} and its image {shape}; they must be equal.")
+        if labels.dtype.kind not in "bui":
+            raise ValueError(f"Mask {i} has dtype {labels.dtype}; give whole numbers or True and False.")
+        if self.regions == 1:
+            return np.ascontiguousarray(labels != 0, dtype=np.uint8)
+        if labels.min() < 0 or labels.max() > self.regions:
+            raise ValueError(
+                f"Mask {i} holds numbers from {labels.min()} to {labels.max()}; with regions={self.regions} they "
+                f"must lie between 0 (outside) and {self.regions}."
+            )
+        return np.ascontiguousarray(labels, dtype=np.int32)
+
+    def _check_parameters(self) -> None:
+        if (
+            not isinstance(self.scales, Sequence | np.ndarray)
+            or isinstance(self.scales, str)
+            or not len(self.scales)
+        ):
+            raise ValueError(f"scales={self.scales!r} must be a tuple of whole numbers, such as (1, 2, 3, 4).")
+        for scale in self.scales:
+            check_whole("scales", scale, hint="a tuple of such")
+        check_whole("bins", self.bins)
+        check_whole("regions", self.regions)
+        check_choice("scaling", self.scaling, SCALINGS)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.scales) * self.regions * self.bins
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.no_validation = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def blurred(pixels: NDArray[np.float32], deviation: float) -> NDArray[np.float32]:
+    """The image through a Gaussian whose weights sum to 1."""
+    cv2 = needs("cv2")
+    reach = int(np.ceil(REACH * deviation))
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / deviation) ** 2)
+    weights /= weights.sum()
+    return np.asarray(cv2.sepFilter2D(pixels, -1, weights, weights, borderType=cv2.BORDER_REPLICATE))

@@ -1,0 +1,53 @@
+"""LocalColor: means and deviations of the colour channels on a grid."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.images import as_color
+from nearboost.features.grid import CELLS, GridDescriptor, Patches
+
+N_NUMBERS = 6  # of a cell: three means, three deviations
+
+
+class LocalColor(GridDescriptor):
+    """Colour of patches on a regular grid: the mean and the deviation of each channel in 4 x 4 cells, 96 numbers.
+
+    The same settings give the same patches as `DenseSIFT`. A grey image counts as one with three equal channels.
+
+    Parameters
+    ----------
+    step, n_points, bin_sizes, scaling
+        As in `DenseSIFT`.
+
+    Notes
+    -----
+    After Clinchant, Csurka, Perronnin and Renders (2007). The numbers are ordered by cell row, cell column, means
+    before deviations, and red, green, blue. Neighbouring cells share the pixels of the line where they meet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features.color import LocalColor
+    >>> image = np.zeros((40, 60, 3), dtype=np.uint8)
+    >>> image[..., 0] = 255
+    >>> [described] = LocalColor(step=8).transform(image)
+    >>> described.values.shape
+    (32, 96)
+    >>> described.values[0, :6]
+    array([1., 0., 0., 0., 0., 0.], dtype=float32)
+    """
+
+    def _prepare(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
+        from nearboost.kernels.color import integrals
+
+        height, width = pixels.shape[:2]
+        sums = np.empty((height + 1, width + 1, N_NUMBERS))
+        integrals(np.ascontiguousarray(as_color(pixels)), sums)
+        return sums
+
+    def _values(self, prepared: NDArray[np.float64], patches: Patches) -> NDArray[np.float32]:
+        from nearboost.kernels.color import cell_statistics
+
+        values = np.empty((len(patches.rows) * len(patches.columns), N_NUMBERS * CELLS**2), dtype=np.float32)
+        cell_statistics(prepared, patches.rows, patches.columns, patches.bin_size, values)
+        return values

@@ -1,0 +1,139 @@
+"""FisherVector: how an image's descriptors differ from a mixture that fits all images."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
+from nearboost.features.encoding import encode_sets
+from nearboost.features.fitting import draw_descriptors
+from nearboost.features.gmm import DiagonalGMM
+
+NORMS = ("l2", "l1", None)
+
+
+class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Local descriptors as one row: gradients of their log-likelihood under a mixture of Gaussians.
+
+    Gives 2·K·d numbers for K Gaussians and descriptors of d numbers: gradients by the means, then by the
+    variances, in each by Gaussian, then by dimension. So 2·K equal parts of a row are single gradients.
+
+    Parameters
+    ----------
+    n_components : int
+        K, the number of Gaussians.
+    power : float
+        Every number x becomes sign(x)·|x|^power; 1 leaves it.
+    norm : {"l2", "l1", None}
+        What the whole row is divided by, at the end.
+    per_gaussian : bool
+        Whether the gradients of each Gaussian, by mean and variance together, are brought to unit length before.
+        No Gaussian then outweighs the others, which helps neighbours; put `WhitenedPCA` after it.
+    max_descriptors : int
+        At most so many descriptors are drawn to fit the mixture, about as many from each image.
+    max_iter, tol : int, float
+        When the mixture's rounds end, as in `DiagonalGMM`.
+    n_jobs : int or None
+        Threads; None means all cores.
+    random_state : int, RandomState or None
+        Seed of the sample and of the mixture; None is 0.
+    verbose : int
+        Above 0, progress bars on standard error.
+
+    Attributes
+    ----------
+    gmm_ : the fitted `DiagonalGMM`
+    n_features_in_ : length of a descriptor
+
+    Notes
+    -----
+    Perronnin, Sánchez and Mensink (2010), with N descriptors x, shares γ_k(x) of Gaussian k, weight w, mean μ and
+    deviation σ: Σ γ_k (x − μ)/σ / (N √w) and Σ γ_k ((x − μ)²/σ² − 1) / (N √(2w)). An image without descriptors
+    is a row of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features.fisher import FisherVector
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [rng.normal(loc=i, size=(60, 4)) for i in range(3)]
+    >>> rows = FisherVector(2).fit_transform(sets)
+    >>> rows.shape, rows.dtype
+    ((3, 16), dtype('float32'))
+    """
+
+    def __init__(
+        self,
+        n_components: int = 16,
+        *,
+        power: float = 0.5,
+        norm: str | None = "l2",
+        per_gaussian: bool = False,
+        max_descriptors: int = 200_000,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.power = power
+        self.norm = norm
+        self.per_gaussian = per_gaussian
+        self.max_descriptors = max_descriptors
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the mixture to a sample of `LocalSets` or of a list of matrices; ``y`` is ignored."""
+        check_whole("n_components", self.n_components)
+        check_positive("power", self.power, most=1)
+        check_choice("norm", self.norm, NORMS)
+        check_flag("per_gaussian", self.per_gaussian)
+        sample = draw_descriptors(self, X)
+        self.gmm_ = DiagonalGMM(
+            self.n_components,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        ).fit(sample)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """One row for each image."""
+        check_is_fitted(self)
+
+        def encode(values: NDArray[np.float32]) -> NDArray[np.float64]:
+            return self._normalised(self.gmm_.gradients(values))
+
+        return encode_sets(self, X, encode, self._n_features_out)
+
+    def _normalised(self, gradients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A row from gradients of shape (2, Gaussians, dimensions)."""
+        gradients = np.sign(gradients) * np.abs(gradients) ** self.power
+        if self.per_gaussian:
+            gradients = unit(gradients, np.linalg.norm(gradients, axis=(0, 2), keepdims=True))
+        row = gradients.ravel()
+        return row if self.norm is None else unit(row, np.linalg.norm(row, 1 if self.norm == "l1" else 2))
+
+    @property
+    def _n_features_out(self) -> int:
+        return 2 * self.n_components * self.n_features_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def unit(values: NDArray[Any], lengths: Any) -> NDArray[Any]:
+    """Values over lengths; zeros stay zeros."""
+    return values / np.where(lengths > 0, lengths, 1)

@@ -1,0 +1,309 @@
+"""DiagonalGMM: a mixture of Gaussians without correlations, fitted in blocks of float32."""
+
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
+from nearboost.base.validation import check_not_negative, check_positive, check_whole
+from nearboost.features.fitting import as_seed
+from nearboost.features.kmeans import k_means
+from nearboost.neighbors.exact import one_matrix_thread
+
+ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
+ROWS_PER_PIECE = 2**16  # a thread's share; sums are added piece by piece, in order
+ROWS_TO_START = 2**16  # for k-means
+EMPTY = 1e-3  # rows: a component with less to itself is given half of the largest one
+
+
+class Mixture(NamedTuple):
+    """Parameters: shares, means and variances of the components, in standardised features."""
+
+    weights: NDArray[np.float64]
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+
+
+class Scale(NamedTuple):
+    """What standardises a feature: its mean and one over its deviation over all rows."""
+
+    mean: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+
+class Sums(NamedTuple):
+    """What an EM round needs of the rows: shares, share-weighted rows and squares, log-likelihood."""
+
+    counts: NDArray[np.float64]
+    moments: NDArray[np.float64]
+    log_likelihood: float
+
+
+class Posterior:
+    """Shares of the components in rows, by one matrix product a block."""
+
+    def __init__(self, mixture: Mixture, scale: Scale, dtype: Any = np.float32) -> None:
+        weights, means, variances = mixture
+        precisions = 1 / variances
+        exponents = np.square(means) * precisions - np.log(precisions) + np.log(2 * np.pi)
+        # the density of original features is larger by their units
+        constants = np.log(weights) - 0.5 * exponents.sum(axis=1) + np.log(scale.inverse).sum()
+        self.scale = scale
+        self.matrix = np.hstack([means * precisions, -0.5 * precisions]).astype(dtype)
+        self.constants = constants[:, np.newaxis].astype(dtype)
+
+    def room(self, n_rows: int) -> NDArray[Any]:
+        """Where a block's standardised rows and squares lie."""
+        return np.empty((n_rows, self.matrix.shape[1]), dtype=self.matrix.dtype)
+
+    def shares(self, rows: NDArray[Any], room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Posterior probabilities, components x rows, and log-densities of the rows; fills ``room``."""
+        from nearboost.kernels.mixture import standardise
+
+        standardise(rows, *self.scale, room)
+        logs = self.matrix @ room.T
+        logs += self.constants
+        largest = logs.max(axis=0)
+        logs -= largest
+        shares = np.exp(logs, out=logs)
+        totals = shares.sum(axis=0)
+        shares /= totals
+        return shares, largest + np.log(totals)
+
+
+class DiagonalGMM(BaseEstimator):
+    """A mixture of Gaussians with diagonal covariances, fitted by expectation maximisation.
+
+    Rows are standardised and taken in blocks of float32, sums in float64: fast, in little memory, and the same for
+    any number of threads.
+
+    Parameters
+    ----------
+    n_components : int
+        How many Gaussians.
+    max_iter : int
+        At most so many rounds.
+    tol : float
+        Stop when a round raises the mean log-likelihood of a row by less than this.
+    min_variance : float
+        No variance of a component is smaller than this share of the feature's variance over all rows.
+    start : (weights, means, variances) or None
+        Where to start; None starts from k-means.
+    n_jobs : int or None
+        Threads; None means all cores.
+    random_state : int, RandomState or None
+        Seed of k-means; None is 0.
+    verbose : int
+        Above 0, progress bars on standard error.
+
+    Attributes
+    ----------
+    weights_, means_, variances_ : the mixture, float64
+    log_likelihood_ : mean log-likelihood of the fitted rows, before the last round's change
+    n_iter_ : rounds
+    converged_ : whether ``tol`` was reached
+    n_features_in_ : number of features
+
+    Notes
+    -----
+    A component that no row belongs to any more restarts as half of the largest one, moved by half a deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features.gmm import DiagonalGMM
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (500, 2)), rng.normal(8, 2, (500, 2))])
+    >>> model = DiagonalGMM(2).fit(X)
+    >>> print(np.sort(model.means_[:, 0]).round(1), model.weights_.round(2))
+    [-0.1  8.1] [0.5 0.5]
+    """
+
+    def __init__(
+        self,
+        n_components: int = 16,
+        *,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        min_variance: float = 1e-2,
+        start: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_variance = min_variance
+        self.start = start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to rows; ``y`` is ignored."""
+        check_whole("n_components", self.n_components)
+        check_whole("max_iter", self.max_iter)
+        check_not_negative("tol", self.tol)
+        check_positive("min_variance", self.min_variance, most=1)
+        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", ensure_min_samples=self.n_components)
+        mean, deviation = moments_of(X)
+        scale = Scale(mean, 1 / deviation)
+        mixture = self._first(X, mean, deviation)
+        with one_matrix_thread():
+            mixture = self._improve(X, scale, mixture)
+        self.weights_ = mixture.weights
+        self.means_ = mixture.means * deviation + mean
+        self.variances_ = mixture.variances * np.square(deviation)
+        self._mixture, self._scale = mixture, scale
+        return self
+
+    def _first(self, X: NDArray[Any], mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Mixture:
+        from nearboost.kernels.mixture import add_by_label
+
+        if self.start is not None:
+            return standardised(check_start(self.start, self.n_components, X.shape[1]), mean, deviation)
+        seed = as_seed(self.random_state)
+        some = np.sort(np.random.default_rng(seed).permutation(len(X))[:ROWS_TO_START])
+        rows = ((X[some] - mean) / deviation).astype(np.float32)
+        _, labels = k_means(rows, self.n_components, seed, n_jobs=self.n_jobs, verbose=self.verbose)
+        sums, counts = np.zeros((self.n_components, 2 * X.shape[1])), np.zeros(self.n_components)
+        add_by_label(np.hstack([rows, np.square(rows)]), labels, sums, counts)
+        return self._maximised(Sums(counts, sums, 0.0))
+
+    def _improve(self, X: NDArray[Any], scale: Scale, mixture: Mixture) -> Mixture:
+        """Rounds of expectation and maximisation."""
+        before, self.converged_ = -np.inf, False
+        with progress_bar("EM", self.max_iter, self.verbose) as advance:
+            for n_rounds in range(1, self.max_iter + 1):
+                sums = expected_sums(X, Posterior(mixture, scale), self.n_jobs)
+                mixture = self._maximised(sums)
+                self.n_iter_, self.log_likelihood_ = n_rounds, sums.log_likelihood / len(X)
+                advance()
+                if self.log_likelihood_ - before < self.tol:
+                    self.converged_ = True
+                    advance(self.max_iter - self.n_iter_)
+                    break
+                before = self.log_likelihood_
+            else:
+                warnings.warn(
+                    f"DiagonalGMM has not converged in max_iter={self.max_iter} rounds; raise max_iter or tol.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+        return mixture
+
+    def _maximised(self, sums: Sums) -> Mixture:
+        """The mixture that fits the shares best; empty components take half of the largest one."""
+        counts = np.maximum(sums.counts, np.finfo(np.float64).tiny)
+        n_features = sums.moments.shape[1] // 2
+        means, squares = np.hsplit(sums.moments / counts[:, np.newaxis], [n_features])
+        variances = np.maximum(squares - np.square(means), self.min_variance)
+        weights = sums.counts / sums.counts.sum()
+        for empty in np.flatnonzero(sums.counts < EMPTY):
+            largest = int(weights.argmax())
+            weights[empty] = weights[largest] = weights[largest] / 2
+            variances[empty] = variances[largest]
+            means[empty] = means[largest] + 0.5 * np.sqrt(variances[largest])
+        return Mixture(weights, means, variances)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Posterior probability of each component, of shape (n_rows, n_components)."""
+        return self._evaluate(X)[0]
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The most probable component of each row."""
+        return self._evaluate(X)[0].argmax(axis=1)
+
+    def score_samples(self, X: Any) -> NDArray[np.float32]:
+        """Log-likelihood of each row."""
+        return self._evaluate(X)[1]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of the rows."""
+        return float(self._evaluate(X)[1].mean(dtype=np.float64))
+
+    def gradients(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Fisher's score of a set of rows: by means and by variances, of shape (2, n_components, n_features)."""
+        check_is_fitted(self)
+        # float32 would lose what differs from a narrow Gaussian far from the middle
+        counts, moments, _ = expected_sums(rows, Posterior(self._mixture, self._scale, np.float64), n_jobs=1)
+        weights, means, variances = self._mixture
+        first, second = np.hsplit(moments, 2)
+        own = counts[:, np.newaxis]
+        by_means = (first - means * own) / np.sqrt(variances)
+        by_variances = ((second - 2 * means * first + np.square(means) * own) / variances - own) / np.sqrt(2)
+        return np.stack([by_means, by_variances]) / (len(rows) * np.sqrt(weights)[:, np.newaxis])
+
+    def _evaluate(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        posterior = Posterior(self._mixture, self._scale)
+        shares = np.empty((len(X), self.n_components), dtype=np.float32)
+        logs = np.empty(len(X), dtype=np.float32)
+
+        def work(block: slice) -> None:
+            rows = X[block]
+            found, logs[block] = posterior.shares(rows, posterior.room(len(rows)))
+            shares[block] = found.T
+
+        with one_matrix_thread():
+            map_in_threads(work, pieces(len(X), ROWS_PER_BLOCK), self.n_jobs)
+        return shares, logs
+
+
+def pieces(n_rows: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def moments_of(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and deviation of each feature, 1 where it is constant, in float64 without a copy of X."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    squares = np.zeros_like(mean)
+    for piece in pieces(len(X), ROWS_PER_PIECE):
+        squares += np.square(X[piece] - mean).sum(axis=0)
+    deviation = np.sqrt(squares / len(X))
+    return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
+
+
+def expected_sums(X: NDArray[Any], posterior: Posterior, n_jobs: int | None) -> Sums:
+    """One pass over the rows."""
+
+    def work(piece: slice) -> Sums:
+        counts, moments, log_likelihood = np.zeros(len(posterior.matrix)), np.zeros(posterior.matrix.shape), 0.0
+        room = posterior.room(ROWS_PER_BLOCK)
+        for block in pieces(piece.stop - piece.start, ROWS_PER_BLOCK):
+            rows = X[piece][block]
+            shares, logs = posterior.shares(rows, room[: len(rows)])
+            counts += shares.sum(axis=1)
+            moments += shares @ room[: len(rows)]
+            log_likelihood += float(logs.sum(dtype=np.float64))
+        return Sums(counts, moments, log_likelihood)
+
+    parts = map_in_threads(work, pieces(len(X), ROWS_PER_PIECE), n_jobs)
+    counts, moments, log_likelihoods = zip(*parts, strict=True)
+    return Sums(sum(counts), sum(moments), sum(log_likelihoods))
+
+
+def check_start(start: Any, n_components: int, n_features: int) -> Mixture:
+    """Weights, means and variances that a user gives, in original features."""
+    shapes = [(n_components,), (n_components, n_features), (n_components, n_features)]
+    given = [np.asarray(part, dtype=np.float64) for part in start] if len(start) == 3 else []
+    if [part.shape for part in given] != shapes:
+        raise ValueError(f"start must hold weights, means and variances of the shapes {shapes}.")
+    mixture = Mixture(*given)
+    positive = (mixture.weights > 0).all() and (mixture.variances > 0).all()
+    if not positive or not all(np.isfinite(part).all() for part in given):
+        raise ValueError("start must hold finite numbers, and weights and variances above 0.")
+    return mixture._replace(weights=mixture.weights / mixture.weights.sum())
+
+
+def standardised(mixture: Mixture, mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Mixture:
+    weights, means, variances = mixture
+    return Mixture(weights, (means - mean) / deviation, variances / np.square(deviation))

@@ -1,0 +1,145 @@
+"""Square patches on a regular grid of an image, and what all descriptors of such patches share."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from nearboost.base.images import SCALINGS, as_images, in_unit_range, pixels_of
+from nearboost.base.local_sets import LocalSet, LocalSets
+from nearboost.base.validation import check_choice, check_whole
+
+CELLS = 4  # a patch has 4 x 4 cells
+
+
+class Patches(NamedTuple):
+    """Patches of one size: all pairs of a first row and a first column, row by row.
+
+    The middle of a patch is a pixel's middle, so that it is four cells and one pixel wide. The cells meet at the
+    middle of pixels too: cell k of the row that begins at r goes from r + k·size to r + (k + 1)·size.
+    """
+
+    bin_size: int
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+
+
+def grid(height: int, width: int, bin_size: int, step: int, n_points: int | None) -> Patches:
+    """Patches that lie inside the image, evenly and as near to its borders on all sides."""
+    free_rows, free_columns = height - width_of(bin_size), width - width_of(bin_size)
+    if n_points is None:
+        return Patches(bin_size, _every(step, free_rows), _every(step, free_columns))
+    n_rows = round(np.sqrt(n_points * (free_rows + 1) / (free_columns + 1)))
+    n_rows = min(max(n_rows, 1), free_rows + 1, n_points)
+    n_columns = min(n_points // n_rows, free_columns + 1)
+    n_rows = min(n_points // n_columns, free_rows + 1)  # more rows where columns have run out
+    return Patches(bin_size, _spread(n_rows, free_rows), _spread(n_columns, free_columns))
+
+
+def width_of(bin_size: int) -> int:
+    """Pixels that a patch touches in a row or column."""
+    return CELLS * bin_size + 1
+
+
+def _every(step: int, free: int) -> NDArray[np.intp]:
+    return np.arange(free % step // 2, free + 1, step)
+
+
+def _spread(n: int, free: int) -> NDArray[np.intp]:
+    return np.rint(np.linspace(0, free, n) if n > 1 else [free / 2]).astype(np.intp)
+
+
+class GridDescriptor(TransformerMixin, BaseEstimator):
+    """Describes patches of 4 x 4 cells on a grid; a subclass says by what numbers."""
+
+    def __init__(
+        self,
+        step: int = 4,
+        *,
+        n_points: int | None = None,
+        bin_sizes: tuple[int, ...] = (4, 6, 8),
+        scaling: str = "dtype",
+    ) -> None:
+        self.step = step
+        self.n_points = n_points
+        self.bin_sizes = bin_sizes
+        self.scaling = scaling
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the settings; nothing is learned."""
+        self._check_parameters()
+        return self
+
+    def transform(self, X: Any) -> LocalSets:
+        """The descriptors of one image or of several, made when they are asked for."""
+        self._check_parameters()
+        images = as_images(X)
+
+        def describe(i: int) -> LocalSet:
+            which = f"Image {i}"
+            return self._describe(in_unit_range(pixels_of(images[i], which), self.scaling, which))
+
+        return LocalSets(len(images), describe)
+
+    def _check_parameters(self) -> None:
+        check_whole("step", self.step)
+        check_choice("scaling", self.scaling, SCALINGS)
+        if not np.iterable(self.bin_sizes) or not len(list(self.bin_sizes)):
+            raise ValueError(f"bin_sizes={self.bin_sizes!r} must be a tuple of whole numbers, such as (4, 6, 8).")
+        for size in self.bin_sizes:
+            check_whole("bin_sizes", size, hint="a tuple of such")
+        check_whole("n_points", self.n_points, least=len(list(self.bin_sizes)), optional=True)
+
+    def _describe(self, pixels: NDArray[np.float32]) -> LocalSet:
+        height, width = pixels.shape[:2]
+        pads = [(missing // 2, missing - missing // 2) for missing in self._missing(height, width)]
+        padded = np.pad(pixels, [*pads, (0, 0)][: pixels.ndim], mode="edge") if np.any(pads) else pixels
+        prepared = self._prepare(padded)
+        values, positions, scales = [], [], []
+        for patches in self._patches(*padded.shape[:2]):
+            values.append(self._values(prepared, patches))
+            half = width_of(patches.bin_size) / 2
+            y, x = np.meshgrid(
+                (patches.rows + half - pads[0][0]) / height,
+                (patches.columns + half - pads[1][0]) / width,
+                indexing="ij",
+            )
+            positions.append(np.stack([x.ravel(), y.ravel()], axis=1))
+            scales.append(np.full(x.size, CELLS * patches.bin_size))
+        return LocalSet(
+            np.concatenate(values),
+            np.clip(np.concatenate(positions), 0, 1).astype(np.float32),
+            np.concatenate(scales).astype(np.float32),
+            (height, width),
+        )
+
+    def _missing(self, height: int, width: int) -> tuple[int, int]:
+        """What an image lacks to hold the largest patch; it is made up by repeating its borders."""
+        largest = width_of(max(self.bin_sizes))
+        return max(0, largest - height), max(0, largest - width)
+
+    def _patches(self, height: int, width: int) -> Iterator[Patches]:
+        share = None if self.n_points is None else self.n_points // len(self.bin_sizes)
+        for size in self.bin_sizes:
+            yield grid(height, width, int(size), self.step, share)
+
+    @abstractmethod
+    def _prepare(self, pixels: NDArray[np.float32]) -> Any:
+        """What patches of all sizes share."""
+
+    @abstractmethod
+    def _values(self, prepared: Any, patches: Patches) -> NDArray[np.float32]:
+        """Descriptors, one row for each patch."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.no_validation = True
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,119 @@
+"""DescriptorPCA: local descriptors in their main directions."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.local_sets import LocalSet, LocalSets
+from nearboost.base.validation import check_whole
+from nearboost.features.fitting import draw_descriptors, values_of
+from nearboost.neighbors.exact import one_matrix_thread
+
+ROWS_PER_BLOCK = 8192
+NO_VARIANCE = 1e-9  # of the largest: what rounding leaves of a direction that does not exist
+
+
+class DescriptorPCA(TransformerMixin, BaseEstimator):
+    """Principal components of local descriptors, fitted on a sample of them; gives `LocalSets`, lazily.
+
+    Parameters
+    ----------
+    n_components : int
+        How many; never more than the sample has directions.
+    max_descriptors : int
+        At most so many descriptors are drawn to fit, about as many from each image.
+    n_jobs : int or None
+        Threads that read images to fit; None means all cores.
+    random_state : int, RandomState or None
+        Seed of the sample; None is 0.
+    verbose : int
+        Above 0, a progress bar on standard error.
+
+    Attributes
+    ----------
+    components_ : directions, one in each row, the largest entry of each positive
+    mean_ : mean descriptor
+    explained_variance_ : variance in each direction
+    n_components_ : how many directions
+    n_features_in_ : length of a descriptor
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features.pca import DescriptorPCA
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [rng.normal(size=(50, 10)) * np.arange(1, 11) for _ in range(4)]
+    >>> reduced = DescriptorPCA(3).fit(sets).transform(sets)
+    >>> len(reduced), reduced[0].values.shape
+    (4, (50, 3))
+    """
+
+    def __init__(
+        self,
+        n_components: int = 64,
+        *,
+        max_descriptors: int = 200_000,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.max_descriptors = max_descriptors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from `LocalSets` or a list of matrices, one for each image; ``y`` is ignored."""
+        check_whole("n_components", self.n_components)
+        sample = draw_descriptors(self, X)
+        with one_matrix_thread():  # the same sums for any number of threads
+            mean, variances, directions = principal_directions(sample)
+        rank = max(1, int((variances > NO_VARIANCE * max(variances[0], 0)).sum()))
+        kept = min(self.n_components, rank)
+        if kept < self.n_components:
+            warnings.warn(
+                f"DescriptorPCA keeps {kept} components, not n_components={self.n_components}: the descriptors "
+                "vary in no more directions.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.n_components_ = kept
+        self.mean_: NDArray[np.float32] = mean.astype(np.float32)
+        self.components_: NDArray[np.float32] = np.ascontiguousarray(directions[:kept], dtype=np.float32)
+        self.explained_variance_ = variances[:kept].astype(np.float32)
+        return self
+
+    def transform(self, X: Any) -> LocalSets:
+        """The same sets with fewer numbers, made when they are asked for."""
+        check_is_fitted(self)
+
+        def project(one: LocalSet) -> NDArray[np.float32]:
+            return np.asarray((values_of(self, one) - self.mean_) @ self.components_.T, dtype=np.float32)
+
+        return LocalSets.of(X).map(project)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def principal_directions(
+    sample: NDArray[np.float32],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean, variances in falling order, and directions in rows with their largest entry positive."""
+    mean = sample.mean(axis=0, dtype=np.float64)
+    scatter = np.zeros((len(mean), len(mean)))
+    for start in range(0, len(sample), ROWS_PER_BLOCK):
+        block = sample[start : start + ROWS_PER_BLOCK] - mean
+        scatter += block.T @ block
+    variances, columns = np.linalg.eigh(scatter / max(1, len(sample) - 1))
+    directions = columns[:, ::-1].T
+    largest = np.abs(directions).argmax(axis=1)
+    signs = np.sign(directions[np.arange(len(directions)), largest])
+    return mean, variances[::-1], directions * signs[:, np.newaxis]
