@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_not_negative, check_whole
-from nearboost.features.fisher import unit
+from nearboost.features.encoding import unit
 from nearboost.features.fitting import as_seed
 from nearboost.neighbors.exact import matrix_library
 
