@@ -1,7 +1,7 @@
 """Gist: the energy of a whole image at some scales and orientations, on a coarse grid."""
 
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,15 @@ LEAST_SIDE = 32
 CYCLES = 4  # per image, of what the prefilter takes away
 BORDER = 5  # pixels that the prefilter mirrors
 WHITE = 255.0
+NOTHING = 1e-5  # of a filter's largest response, 1
+
+
+class Band(NamedTuple):
+    """What a filter passes: rows of a spectrum (axis 0) or columns (axis 1), and by how much."""
+
+    axis: int
+    lines: NDArray[np.intp]
+    response: NDArray[np.float32]
 
 
 class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -134,18 +143,33 @@ def resampling(n: int, side: int) -> NDArray[np.float32]:
 
 
 def energies(square: NDArray[np.float32], orientations: tuple[int, ...]) -> NDArray[np.float32]:
-    """Mean energies, filters x cells, of a grey square in [0, 1]."""
+    """Mean energies, filters x cells, of a grey square in [0, 1].
+
+    A filter passes few rows or few columns of the spectrum: only those are transformed along themselves.
+    """
+    from nearboost.kernels.gist import cell_energies, turn_lines, weigh_lines
+
     side = len(square)
     border = side // 8
-    inner = slice(border, border + side)
     padded = np.pad(even_contrast(WHITE * square), border, mode="symmetric")
-    spectrum = fft.fft2(padded)
-    cells = averaging(side)
-    found = []
-    for response in gabor_bank(side + 2 * border, orientations):
-        energy = np.abs(fft.ifft2(spectrum * response, overwrite_x=True)[inner, inner])
-        found.append(cells @ energy @ cells.T)
-    return np.array(found, dtype=np.float32).ravel()
+    rows = fft.fft2(padded)
+    spectra = [parts(rows), parts(np.ascontiguousarray(rows.T))]
+    bounds = np.linspace(0, side, GRID + 1).astype(np.intp)
+    bank = gabor_bank(len(padded), orientations)
+    found = np.empty((len(bank), GRID, GRID), dtype=np.float32)
+    turned = np.empty((side, len(padded)), dtype=np.complex64)
+    for band, cells in zip(bank, found, strict=True):
+        weighed = np.empty((len(band.lines), len(padded)), dtype=np.complex64)
+        weigh_lines(spectra[band.axis], band.lines, band.response, parts(weighed))
+        turn_lines(fft.ifft(weighed, axis=1, overwrite_x=True), band.lines, border, turned)
+        waves = fft.ifft(turned, axis=1)
+        cell_energies(parts(waves), border, bounds, cells if band.axis else cells.T)
+    return found.ravel()
+
+
+def parts(numbers: NDArray[np.complex64]) -> NDArray[np.float32]:
+    """Real and imaginary parts side by side, the same memory."""
+    return numbers.view(np.float32)
 
 
 def even_contrast(image: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -165,8 +189,8 @@ def low_pass(side: int) -> NDArray[np.float32]:
 
 
 @lru_cache(maxsize=8)
-def gabor_bank(side: int, orientations: tuple[int, ...]) -> NDArray[np.float32]:
-    """Spectra of one-sided filters: radii a factor 1.85 apart, orientations evenly over half a turn."""
+def gabor_bank(side: int, orientations: tuple[int, ...]) -> list[Band]:
+    """One-sided filters: radii a factor 1.85 apart, orientations evenly over half a turn."""
     radius, angle = frequencies(side)
     bank = []
     for scale, n_orientations in enumerate(orientations):
@@ -174,16 +198,16 @@ def gabor_bank(side: int, orientations: tuple[int, ...]) -> NDArray[np.float32]:
         for orientation in range(n_orientations):
             turned = angle + np.pi * orientation / n_orientations
             turned = (turned + np.pi) % (2 * np.pi) - np.pi
-            bank.append(along * np.exp(-2 * np.pi * (n_orientations**2 / 64) * turned**2))
-    return np.stack(bank).astype(np.float32)
+            bank.append(band(along * np.exp(-2 * np.pi * (n_orientations**2 / 64) * turned**2)))
+    return bank
 
 
-@lru_cache(maxsize=8)
-def averaging(side: int) -> NDArray[np.float32]:
-    """The matrix that averages pixels in four equal parts."""
-    bounds = np.linspace(0, side, GRID + 1).astype(int)
-    part = np.searchsorted(bounds, np.arange(side), side="right") - 1
-    return (part == np.arange(GRID)[:, np.newaxis]) / np.diff(bounds)[:, np.newaxis].astype(np.float32)
+def band(response: NDArray[np.float64]) -> Band:
+    """The lines of a filter along the axis that has fewer."""
+    passed = [np.flatnonzero(response.max(axis=1 - axis) > NOTHING) for axis in (0, 1)]
+    axis = int(len(passed[1]) < len(passed[0]))
+    lines = response[passed[0]] if axis == 0 else response.T[passed[1]]
+    return Band(axis, passed[axis], np.ascontiguousarray(lines, dtype=np.float32))
 
 
 def frequencies(side: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
