@@ -147,7 +147,7 @@ def energies(square: NDArray[np.float32], orientations: tuple[int, ...]) -> NDAr
 
     A filter passes few rows or few columns of the spectrum: only those are transformed along themselves.
     """
-    from nearboost.kernels.gist import cell_energies, turn_lines, weigh_lines
+    from nearboost.kernels.gist import cell_energies, place_lines, weigh_lines
 
     side = len(square)
     border = side // 8
@@ -157,13 +157,14 @@ def energies(square: NDArray[np.float32], orientations: tuple[int, ...]) -> NDAr
     bounds = np.linspace(0, side, GRID + 1).astype(np.intp)
     bank = gabor_bank(len(padded), orientations)
     found = np.empty((len(bank), GRID, GRID), dtype=np.float32)
-    turned = np.empty((side, len(padded)), dtype=np.complex64)
+    placed = np.empty((len(padded), side), dtype=np.complex64)
     for band, cells in zip(bank, found, strict=True):
         weighed = np.empty((len(band.lines), len(padded)), dtype=np.complex64)
         weigh_lines(spectra[band.axis], band.lines, band.response, parts(weighed))
-        turn_lines(fft.ifft(weighed, axis=1, overwrite_x=True), band.lines, border, turned)
-        waves = fft.ifft(turned, axis=1)
-        cell_energies(parts(waves), border, bounds, cells if band.axis else cells.T)
+        half = fft.ifft(weighed, axis=1, overwrite_x=True)
+        place_lines(parts(half), band.lines, border, parts(placed))
+        waves = fft.ifft(placed, axis=0)
+        cell_energies(parts(waves), border, bounds, cells.T if band.axis else cells)
     return found.ravel()
 
 
