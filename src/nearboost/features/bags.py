@@ -45,7 +45,7 @@ class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.bags import BagOfFeatures
+    >>> from nearboost.features import BagOfFeatures
     >>> rng = np.random.default_rng(0)
     >>> sets = [rng.normal(loc=10 * rng.integers(0, 3, (40, 1)), size=(40, 2)) for _ in range(4)]
     >>> bags = BagOfFeatures(3).fit_transform(sets)

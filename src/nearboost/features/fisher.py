@@ -55,7 +55,7 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.fisher import FisherVector
+    >>> from nearboost.features import FisherVector
     >>> rng = np.random.default_rng(0)
     >>> sets = [rng.normal(loc=i, size=(60, 4)) for i in range(3)]
     >>> rows = FisherVector(2).fit_transform(sets)

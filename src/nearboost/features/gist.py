@@ -59,7 +59,7 @@ class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.gist import Gist
+    >>> from nearboost.features import Gist
     >>> stripes = np.tile(np.arange(100) % 10 < 5, (80, 1)).astype(float)
     >>> row = Gist().transform(stripes)
     >>> row.shape, row.dtype

@@ -55,7 +55,7 @@ class SIFTColorFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.recipe import SIFTColorFisher
+    >>> from nearboost.features import SIFTColorFisher
     >>> rng = np.random.default_rng(0)
     >>> images = [rng.integers(0, 256, (48, 48, 3), dtype=np.uint8) for _ in range(8)]
     >>> recipe = SIFTColorFisher().fit(images)

@@ -58,7 +58,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.whitening import WhitenedPCA
+    >>> from nearboost.features import WhitenedPCA
     >>> X = np.random.default_rng(0).normal(size=(200, 50)) * np.arange(50)
     >>> Z = WhitenedPCA(10).fit_transform(X)
     >>> Z.shape, Z.dtype, np.allclose(np.linalg.norm(Z, axis=1), 1)
@@ -69,7 +69,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self,
         n_components: int = 1024,
         *,
-        damping: float = 0.05,
+        damping: float = 0.1,
         n_passes: int = 4,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
