@@ -77,7 +77,7 @@ def test_weights_that_are_no_numbers(wrong):
         check_weights(wrong, 3)
 
 
-def test_check_not_negative():
+def test_check_not_negative_without_a_meaning_of_zero():
     check_not_negative("smoothing", 0)
     check_not_negative("smoothing", np.float32(1.5))
     for wrong in (-1, np.nan, np.inf, "1", None, True):
