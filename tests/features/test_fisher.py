@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from features.pictures import as_bytes, picture
@@ -99,6 +100,7 @@ def test_one_pipeline_from_pixels_to_labels():
     )
     model.fit(images[:16], labels[:16])
     assert model.score(images[16:], labels[16:]) == 1
+    assert cross_val_score(model, images, labels, cv=2).mean() > 0.9
     copy = clone(model).fit(images[:16], labels[:16])
     np.testing.assert_array_equal(copy.decision_function(images), model.decision_function(images))
     loaded = pickle.loads(pickle.dumps(model))

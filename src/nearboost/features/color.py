@@ -27,7 +27,7 @@ class LocalColor(GridDescriptor):
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.color import LocalColor
+    >>> from nearboost.features import LocalColor
     >>> image = np.zeros((40, 60, 3), dtype=np.uint8)
     >>> image[..., 0] = 255
     >>> [described] = LocalColor(step=8).transform(image)

@@ -12,6 +12,18 @@ from nearboost.base.threads import map_in_threads
 from nearboost.features.fitting import values_of
 from nearboost.neighbors.exact import one_matrix_thread
 
+NORMS = ("l2", "l1", None)
+
+
+def unit(values: NDArray[Any], lengths: Any) -> NDArray[Any]:
+    """Values over lengths; zeros stay zeros."""
+    return values / np.where(lengths > 0, lengths, 1)
+
+
+def normalised(row: NDArray[Any], norm: str | None) -> NDArray[Any]:
+    """A row over its Euclidean length, over the sum of its absolute values, or as it is."""
+    return row if norm is None else unit(row, np.linalg.norm(row, 1 if norm == "l1" else 2))
+
 
 def encode_sets(
     estimator: Any, X: Any, encode: Callable[[NDArray[np.float32]], NDArray[Any]], n_numbers: int

@@ -8,11 +8,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
-from nearboost.features.encoding import encode_sets
+from nearboost.features.encoding import NORMS, encode_sets, normalised, unit
 from nearboost.features.fitting import draw_descriptors
 from nearboost.features.gmm import DiagonalGMM
-
-NORMS = ("l2", "l1", None)
 
 
 class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -57,7 +55,7 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.fisher import FisherVector
+    >>> from nearboost.features import FisherVector
     >>> rng = np.random.default_rng(0)
     >>> sets = [rng.normal(loc=i, size=(60, 4)) for i in range(3)]
     >>> rows = FisherVector(2).fit_transform(sets)
@@ -121,8 +119,7 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         gradients = np.sign(gradients) * np.abs(gradients) ** self.power
         if self.per_gaussian:
             gradients = unit(gradients, np.linalg.norm(gradients, axis=(0, 2), keepdims=True))
-        row = gradients.ravel()
-        return row if self.norm is None else unit(row, np.linalg.norm(row, 1 if self.norm == "l1" else 2))
+        return normalised(gradients.ravel(), self.norm)
 
     @property
     def _n_features_out(self) -> int:
@@ -132,8 +129,3 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
-
-
-def unit(values: NDArray[Any], lengths: Any) -> NDArray[Any]:
-    """Values over lengths; zeros stay zeros."""
-    return values / np.where(lengths > 0, lengths, 1)

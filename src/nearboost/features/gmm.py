@@ -117,7 +117,7 @@ class DiagonalGMM(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.gmm import DiagonalGMM
+    >>> from nearboost.features import DiagonalGMM
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0, 1, (500, 2)), rng.normal(8, 2, (500, 2))])
     >>> model = DiagonalGMM(2).fit(X)

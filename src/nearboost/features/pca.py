@@ -44,7 +44,7 @@ class DescriptorPCA(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.pca import DescriptorPCA
+    >>> from nearboost.features import DescriptorPCA
     >>> rng = np.random.default_rng(0)
     >>> sets = [rng.normal(size=(50, 10)) * np.arange(1, 11) for _ in range(4)]
     >>> reduced = DescriptorPCA(3).fit(sets).transform(sets)

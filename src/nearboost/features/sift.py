@@ -44,7 +44,7 @@ class DenseSIFT(GridDescriptor):
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.sift import DenseSIFT
+    >>> from nearboost.features import DenseSIFT
     >>> image = np.add.outer(np.arange(40), 2 * np.arange(60)).astype(np.uint8)
     >>> [described] = DenseSIFT(step=8, bin_sizes=(4, 8)).transform(image)
     >>> described.values.shape, described.values.dtype

@@ -1,0 +1,112 @@
+"""BagOfFeatures: how often an image's descriptors are nearest to each visual word."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.validation import check_choice, check_whole
+from nearboost.features.encoding import NORMS, encode_sets, normalised
+from nearboost.features.fitting import as_seed, draw_descriptors
+from nearboost.features.kmeans import k_means, nearest_centers
+
+
+class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Local descriptors as one row: a histogram of the visual words they are nearest to.
+
+    Parameters
+    ----------
+    n_words : int
+        How many words; they are the centres of k-means.
+    norm : {"l1", "l2", None}
+        What a histogram is divided by; None leaves counts.
+    max_descriptors : int
+        At most so many descriptors are drawn to find the words, about as many from each image.
+    max_rounds : int
+        At most so many rounds of k-means.
+    n_jobs : int or None
+        Threads; None means all cores.
+    random_state : int, RandomState or None
+        Seed of the sample and of k-means; None is 0.
+    verbose : int
+        Above 0, progress bars on standard error.
+
+    Attributes
+    ----------
+    words_ : the words, one in each row
+    n_features_in_ : length of a descriptor
+
+    Notes
+    -----
+    An image without descriptors is a row of zeros. Histograms like the L1 distance, or square roots before L2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features import BagOfFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [rng.normal(loc=10 * rng.integers(0, 3, (40, 1)), size=(40, 2)) for _ in range(4)]
+    >>> bags = BagOfFeatures(3).fit_transform(sets)
+    >>> bags.shape, bags.sum(axis=1).round(3)
+    ((4, 3), array([1., 1., 1., 1.], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        n_words: int = 500,
+        *,
+        norm: str | None = "l1",
+        max_descriptors: int = 200_000,
+        max_rounds: int = 30,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_words = n_words
+        self.norm = norm
+        self.max_descriptors = max_descriptors
+        self.max_rounds = max_rounds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the words in a sample of `LocalSets` or of a list of matrices; ``y`` is ignored."""
+        check_whole("n_words", self.n_words)
+        check_whole("max_rounds", self.max_rounds)
+        check_choice("norm", self.norm, NORMS)
+        sample = draw_descriptors(self, X)
+        if len(sample) < self.n_words:
+            raise ValueError(
+                f"n_words={self.n_words} needs as many descriptors; {len(sample)} were drawn, use fewer words."
+            )
+        self.words_, _ = k_means(
+            sample,
+            self.n_words,
+            as_seed(self.random_state),
+            max_rounds=self.max_rounds,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """One row for each image."""
+        check_is_fitted(self)
+
+        def encode(values: NDArray[np.float32]) -> NDArray[np.float64]:
+            words, _ = nearest_centers(values, self.words_)
+            return normalised(np.bincount(words, minlength=self.n_words).astype(np.float64), self.norm)
+
+        return encode_sets(self, X, encode, self.n_words)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_words
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,160 @@
+"""SIFTColorFisher: the papers' 4,096 numbers of an image, ready to use."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.images import as_images, in_unit_range, is_grey, pixels_of
+from nearboost.base.validation import check_whole
+from nearboost.features.color import LocalColor
+from nearboost.features.fisher import FisherVector
+from nearboost.features.grid import GridDescriptor
+from nearboost.features.pca import DescriptorPCA
+from nearboost.features.sift import DenseSIFT
+
+IMAGES_TO_LOOK_AT = 64
+
+
+class SIFTColorFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Fisher vectors of dense SIFT and of local colour, side by side: 4,096 numbers for an image.
+
+    Each channel is reduced to 64 numbers a patch, encoded by 16 Gaussians and normalised by itself; SIFT comes
+    first. Grey images have no colour to describe: there SIFT alone is used, with twice as many Gaussians, which
+    gives as many numbers.
+
+    Parameters
+    ----------
+    n_components : int
+        Gaussians of a channel.
+    color : {"auto", True, False}
+        Whether to describe colour. "auto" looks at up to 64 of the images given to `fit`, and warns where all are
+        grey.
+    step, n_points, bin_sizes, scaling
+        The patches, as in `DenseSIFT`.
+    n_dimensions : int
+        Numbers that `DescriptorPCA` leaves of a patch.
+    power, norm, per_gaussian, max_descriptors
+        As in `FisherVector`; ``max_descriptors`` holds for the principal components as well.
+    n_jobs, random_state, verbose
+        As in `FisherVector`.
+
+    Attributes
+    ----------
+    channels_ : the fitted pipelines, one for each channel
+    uses_color_ : whether colour is described
+
+    Notes
+    -----
+    The channels are those of Clinchant, Csurka, Perronnin and Renders (2007). Every image is read once for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features import SIFTColorFisher
+    >>> rng = np.random.default_rng(0)
+    >>> images = [rng.integers(0, 256, (48, 48, 3), dtype=np.uint8) for _ in range(8)]
+    >>> recipe = SIFTColorFisher().fit(images)
+    >>> recipe.transform(images[:2]).shape
+    (2, 4096)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 16,
+        *,
+        color: str | bool = "auto",
+        step: int = 4,
+        n_points: int | None = None,
+        bin_sizes: tuple[int, ...] = (4, 6, 8),
+        scaling: str = "dtype",
+        n_dimensions: int = 64,
+        power: float = 0.5,
+        norm: str | None = "l2",
+        per_gaussian: bool = False,
+        max_descriptors: int = 200_000,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.color = color
+        self.step = step
+        self.n_points = n_points
+        self.bin_sizes = bin_sizes
+        self.scaling = scaling
+        self.n_dimensions = n_dimensions
+        self.power = power
+        self.norm = norm
+        self.per_gaussian = per_gaussian
+        self.max_descriptors = max_descriptors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit every step to the images; ``y`` is ignored."""
+        check_whole("n_components", self.n_components)
+        check_whole("n_dimensions", self.n_dimensions)
+        images = as_images(X)
+        self.uses_color_ = self._decide_on_color(images)
+        patches = {name: getattr(self, name) for name in ("step", "n_points", "bin_sizes", "scaling")}
+        if self.uses_color_:
+            describers: list[GridDescriptor] = [DenseSIFT(**patches), LocalColor(**patches)]
+            n_gaussians = self.n_components
+        else:
+            describers, n_gaussians = [DenseSIFT(**patches)], 2 * self.n_components
+        self.channels_ = [self._channel(describer, n_gaussians).fit(images) for describer in describers]
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """One row for each image."""
+        check_is_fitted(self)
+        images = as_images(X)
+        return np.hstack([channel.transform(images) for channel in self.channels_])
+
+    def _decide_on_color(self, images: Any) -> bool:
+        if isinstance(self.color, bool | np.bool_):
+            return bool(self.color)
+        if self.color != "auto":
+            raise ValueError(f"color={self.color!r} is not known; use one of 'auto', True, False.")
+        if has_color(images, self.scaling):
+            return True
+        warnings.warn(
+            "The images are grey and have no colour to describe: SIFT alone is used, with "
+            f"{2 * self.n_components} Gaussians in place of {self.n_components}; color=False does the same "
+            "without this warning.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return False
+
+    def _channel(self, describer: GridDescriptor, n_gaussians: int) -> Pipeline:
+        running = {name: getattr(self, name) for name in ("max_descriptors", "n_jobs", "random_state", "verbose")}
+        normalisation = {name: getattr(self, name) for name in ("power", "norm", "per_gaussian")}
+        return make_pipeline(
+            describer,
+            DescriptorPCA(self.n_dimensions, **running),
+            FisherVector(n_gaussians, **normalisation, **running),
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return sum(channel[-1]._n_features_out for channel in self.channels_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def has_color(images: Any, scaling: str = "dtype") -> bool:
+    """Whether one of the images, or of so many spread over them, is not grey."""
+    numbers = np.unique(np.linspace(0, len(images) - 1, min(len(images), IMAGES_TO_LOOK_AT)).astype(int))
+    return not all(
+        is_grey(in_unit_range(pixels_of(images[i], f"Image {i}"), scaling, f"Image {i}")) for i in numbers.tolist()
+    )

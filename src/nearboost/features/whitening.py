@@ -1,0 +1,160 @@
+"""WhitenedPCA: main directions made about equally important, rows of unit length."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.threads import count_threads
+from nearboost.base.validation import check_not_negative, check_whole
+from nearboost.features.encoding import unit
+from nearboost.features.fitting import as_seed
+from nearboost.neighbors.exact import matrix_library
+
+ROWS_PER_BLOCK = 1024
+OVERSAMPLING = 10
+NO_VARIANCE = 1e-9  # of the largest
+
+
+class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal components over damped deviations, then rows of unit length: for neighbours on Fisher vectors.
+
+    Component i is divided by √(λᵢ + μ·λ₁), λ the variances in falling order: whitening lets weak directions count,
+    damping keeps the weakest, which are noise, from counting too much. Without the unit length at the end it would
+    harm more than help.
+
+    Parameters
+    ----------
+    n_components : int
+        How many directions; never more than the rows have.
+    damping : float
+        μ, from 0, which whitens fully, to large numbers, which leave plain principal components.
+    n_passes : int
+        Passes over the rows that sharpen the directions; each costs two products with the rows.
+    n_jobs : int or None
+        Threads of the matrix library; None means all cores. Results agree to rounding.
+    random_state : int, RandomState or None
+        Seed of the first directions; None is 0.
+    verbose : int
+        Above 0, a progress bar on standard error.
+
+    Attributes
+    ----------
+    components_ : directions, one in each row
+    explained_variance_ : λ, the variances along them
+    mean_ : mean row
+    n_components_ : how many directions
+    n_features_in_ : number of features
+
+    Notes
+    -----
+    Randomised subspace iteration (Halko, Martinsson and Tropp 2011) in float32, on blocks of rows, so that X may
+    be a memory map larger than memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features import WhitenedPCA
+    >>> X = np.random.default_rng(0).normal(size=(200, 50)) * np.arange(50)
+    >>> Z = WhitenedPCA(10).fit_transform(X)
+    >>> Z.shape, Z.dtype, np.allclose(np.linalg.norm(Z, axis=1), 1)
+    ((200, 10), dtype('float32'), True)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1024,
+        *,
+        damping: float = 0.1,
+        n_passes: int = 4,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.damping = damping
+        self.n_passes = n_passes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the directions; ``y`` is ignored."""
+        check_whole("n_components", self.n_components)
+        check_whole("n_passes", self.n_passes)
+        check_not_negative("damping", self.damping)
+        X = validate_data(self, X, dtype=[np.float32, np.float64], ensure_min_samples=2)
+        width = min(self.n_components + OVERSAMPLING, *X.shape)
+        with self._matrix_threads(), progress_bar("WhitenedPCA", self.n_passes + 1, self.verbose) as advance:
+            self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
+            basis = main_subspace(X, self.mean_, width, self.n_passes, as_seed(self.random_state), advance)
+            variances, turn = np.linalg.eigh(scatter_within(X, self.mean_, basis) / (len(X) - 1))
+            advance()
+        variances, directions = variances[::-1], (basis @ turn[:, ::-1]).T
+        self.n_components_ = min(self.n_components, max(1, int((variances > NO_VARIANCE * variances[0]).sum())))
+        self.explained_variance_ = np.maximum(variances[: self.n_components_], 0).astype(np.float32)
+        self.components_ = np.ascontiguousarray(directions[: self.n_components_], dtype=np.float32)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Whitened rows of unit length; a row equal to the mean becomes zeros."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        damped = self.explained_variance_ + np.float32(self.damping) * self.explained_variance_[0]
+        deviations = np.sqrt(np.maximum(damped, np.finfo(np.float32).tiny))
+        rows = np.empty((len(X), self.n_components_), dtype=np.float32)
+        with self._matrix_threads():
+            for part, block in centred_blocks(X, self.mean_):
+                whitened = block @ self.components_.T / deviations
+                rows[part] = unit(whitened, np.linalg.norm(whitened, axis=1, keepdims=True))
+        return rows
+
+    def _matrix_threads(self) -> Any:
+        return matrix_library().limit(limits=count_threads(self.n_jobs), user_api="blas")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+def centred_blocks(X: NDArray[Any], mean: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """Some rows at a time, less the mean."""
+    for start in range(0, len(X), ROWS_PER_BLOCK):
+        part = slice(start, min(start + ROWS_PER_BLOCK, len(X)))
+        yield part, np.subtract(X[part], mean, dtype=np.float32, casting="same_kind")
+
+
+def main_subspace(
+    X: NDArray[Any], mean: NDArray[np.float32], width: int, n_passes: int, seed: int, advance: Advance
+) -> NDArray[np.float32]:
+    """Orthonormal columns that span about the first ``width`` principal directions; all of them where they fit."""
+    n_features = X.shape[1]
+    if width == n_features:
+        advance(n_passes)
+        return np.eye(n_features, dtype=np.float32)
+    basis = np.random.default_rng(seed).standard_normal((n_features, width), dtype=np.float32)
+    for _ in range(n_passes):
+        image = np.zeros((n_features, width))
+        for _, block in centred_blocks(X, mean):
+            image += block.T @ (block @ basis)
+        basis = np.linalg.qr(image)[0].astype(np.float32)
+        advance()
+    return basis
+
+
+def scatter_within(X: NDArray[Any], mean: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Sums of squares and products of the rows' coordinates."""
+    scatter = np.zeros((basis.shape[1], basis.shape[1]))
+    for _, block in centred_blocks(X, mean):
+        coordinates = (block @ basis).astype(np.float64)  # float32 sums would hide weak directions
+        scatter += coordinates.T @ coordinates
+    return scatter

@@ -1,0 +1,78 @@
+"""BagOfFeatures: counts of nearest words, pipelines, threads, bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from features.pictures import as_bytes, picture
+from nearboost import KNNClassifier
+from nearboost.features.bags import BagOfFeatures
+from nearboost.features.sift import DenseSIFT
+
+SETS = DenseSIFT(6).transform([as_bytes(picture(60, 60, seed=seed)) for seed in range(6)])
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", None])
+def test_histograms_count_nearest_words(norm):
+    bags = BagOfFeatures(30, norm=norm).fit(SETS)
+    rows = bags.transform(SETS)
+    assert rows.dtype == np.float32
+    for row, one in zip(rows, SETS, strict=True):
+        gaps = np.linalg.norm(one.values[:, np.newaxis].astype(float) - bags.words_, axis=2)
+        counts = np.bincount(gaps.argmin(axis=1), minlength=30)
+        expected = counts / {"l1": counts.sum(), "l2": np.linalg.norm(counts), None: 1}[norm]
+        np.testing.assert_allclose(row, expected, rtol=1e-6)
+
+
+def test_words_are_better_than_random_ones():
+    bags = BagOfFeatures(20).fit(SETS)
+    values = np.concatenate([one.values for one in SETS])
+
+    def error(words):
+        return (np.linalg.norm(values[:, np.newaxis] - words, axis=2).min(axis=1) ** 2).mean()
+
+    assert error(bags.words_) < 0.9 * error(values[np.random.default_rng(0).permutation(len(values))[:20]])
+
+
+def test_threads_clone_and_pickle(capsys):
+    bags = BagOfFeatures(15, n_jobs=1).fit(SETS)
+    rows = bags.transform(SETS)
+    np.testing.assert_array_equal(BagOfFeatures(15, n_jobs=3).fit(SETS).transform(SETS), rows)
+    np.testing.assert_array_equal(clone(bags).fit(SETS).transform(SETS), rows)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(bags)).transform(SETS), rows)
+    assert not np.array_equal(BagOfFeatures(15, random_state=1).fit(SETS).words_, bags.words_)
+    assert capsys.readouterr().err == ""
+    BagOfFeatures(15, verbose=1).fit(SETS).transform(SETS)
+    assert "BagOfFeatures" in capsys.readouterr().err
+    assert bags.get_feature_names_out()[0] == "bagoffeatures0"
+
+
+def test_pipeline_to_labels():
+    def image(i):
+        stripes = np.sin(np.arange(60) / (2 + 2 * (i % 2)))
+        return as_bytes((picture(60, 60, seed=i) + 0.5 + 0.5 * stripes) / 2)
+
+    images, labels = [image(i) for i in range(24)], np.arange(24) % 2
+    model = make_pipeline(DenseSIFT(8), BagOfFeatures(20), KNNClassifier(3, metric="l1"))
+    assert model.fit(images[:16], labels[:16]).score(images[16:], labels[16:]) > 0.8
+
+
+def test_an_image_without_descriptors_is_zeros():
+    assert not BagOfFeatures(5).fit(SETS).transform([np.empty((0, 128))]).any()
+
+
+def test_bad_input():
+    with pytest.raises(NotFittedError):
+        BagOfFeatures().transform(SETS)
+    with pytest.raises(ValueError, match="n_words=40 needs as many descriptors; 30 were drawn, use fewer words"):
+        BagOfFeatures(40, max_descriptors=30).fit(SETS)
+    with pytest.raises(ValueError, match="n_words=0 must be"):
+        BagOfFeatures(0).fit(SETS)
+    with pytest.raises(ValueError, match="max_rounds=0 must be"):
+        BagOfFeatures(max_rounds=0).fit(SETS)
+    with pytest.raises(ValueError, match="norm='l3' is not known"):
+        BagOfFeatures(norm="l3").fit(SETS)
