@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nearboost.base.local_sets import LocalSets
     from nearboost.boosting.knn import KNNClassifier
     from nearboost.boosting.mapboost import MAPBoostClassifier
     from nearboost.boosting.mlnn import MLNNClassifier
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from nearboost.boosting.unn import UNNClassifier
     from nearboost.inn.classifier import INNClassifier
     from nearboost.inn.coder import INNCoder
+    from nearboost.inn.crc import CRCClassifier
+    from nearboost.inn.naive_bayes import NaiveBayesNN
+    from nearboost.inn.projection import LPP, SRLP, INNProjection
+    from nearboost.inn.recipes import eigenfaces, regularized_lda
+    from nearboost.inn.src import SRCClassifier
     from nearboost.losses import get_loss
     from nearboost.metric.itml import ITML
     from nearboost.neighbors import Neighbors, NeighborSearch
@@ -21,19 +27,37 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ITML",
+    "LPP",
+    "SRLP",
+    "CRCClassifier",
     "INNClassifier",
     "INNCoder",
+    "INNProjection",
     "KNNClassifier",
+    "LocalSets",
     "MAPBoostClassifier",
     "MLNNClassifier",
     "N3Classifier",
+    "NaiveBayesNN",
     "NeighborSearch",
     "Neighbors",
+    "SRCClassifier",
     "UNNClassifier",
+    "eigenfaces",
     "get_loss",
+    "regularized_lda",
 ]
 
 _HOME = {
+    "regularized_lda": "nearboost.inn.recipes",
+    "eigenfaces": "nearboost.inn.recipes",
+    "LocalSets": "nearboost.base.local_sets",
+    "NaiveBayesNN": "nearboost.inn.naive_bayes",
+    "SRLP": "nearboost.inn.projection",
+    "LPP": "nearboost.inn.projection",
+    "INNProjection": "nearboost.inn.projection",
+    "SRCClassifier": "nearboost.inn.src",
+    "CRCClassifier": "nearboost.inn.crc",
     "ITML": "nearboost.metric.itml",
     "INNClassifier": "nearboost.inn.classifier",
     "INNCoder": "nearboost.inn.coder",

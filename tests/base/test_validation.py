@@ -53,6 +53,14 @@ def test_check_positive():
         check_positive("rate", 1.01, most=1.0)
 
 
+def test_check_not_negative():
+    for right in (0, 0.0, np.float32(0), 1, 0.5):
+        check_not_negative("ridge", right, "which adds nothing")
+    for wrong in (-1e-9, np.nan, np.inf, "0", False, np.False_, None):
+        with pytest.raises(ValueError, match=r"ridge=.* must be 0, which adds nothing, or a number above 0\."):
+            check_not_negative("ridge", wrong, "which adds nothing")
+
+
 def test_check_weights():
     np.testing.assert_array_equal(check_weights(None, 3), np.ones(3))
     np.testing.assert_array_equal(check_weights([1, 0, 2], 3), [1.0, 0.0, 2.0])
@@ -69,7 +77,7 @@ def test_weights_that_are_no_numbers(wrong):
         check_weights(wrong, 3)
 
 
-def test_check_not_negative():
+def test_check_not_negative_without_a_meaning_of_zero():
     check_not_negative("smoothing", 0)
     check_not_negative("smoothing", np.float32(1.5))
     for wrong in (-1, np.nan, np.inf, "1", None, True):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -28,7 +29,7 @@ def images_of(seed, n=24, n_classes=3, d=4, dtype=np.float64):
 
 IMAGES, Y = images_of(1)
 QUERIES, _ = images_of(2, n=10)
-REPRESENTATIONS = ["inn", "nn"]
+REPRESENTATIONS = ["inn", "nn", "l1"]
 
 
 def stacked(images, y):
@@ -40,6 +41,8 @@ def expected_scores(representation, near, images, y, queries):
     n_classes = y.max() + 1
     if representation == "inn":
         return [naive_bayes.nbinn(X, classes, q, n_classes, 0.1, 32, near) for q in queries]
+    if representation == "l1":
+        return [naive_bayes.nbsr(X, classes, q, n_classes, 0.3, near) for q in queries]
     if near is None:
         return [naive_bayes.nbnn(X, classes, q, n_classes) for q in queries]
     return [naive_bayes.local_nbnn(X, classes, q, n_classes, near) for q in queries]
@@ -129,19 +132,30 @@ def test_duplicates():
     images, y = [*IMAGES, IMAGES[0]], np.append(Y, (Y[0] + 1) % 3)
     nearest = NaiveBayesNN("nn", neighborhood=None).fit(images, y).decision_function([IMAGES[0]])
     assert np.count_nonzero(nearest == 0) == 2
-    for representation in REPRESENTATIONS:
+    for representation in ("inn", "nn"):
         model = NaiveBayesNN(representation, neighborhood=9).fit(images, y)
         expected = expected_scores(representation, 9, images, y, QUERIES)
         np.testing.assert_allclose(model.decision_function(QUERIES), expected, rtol=0, atol=1e-9)
+    # Sparse codes may share a weight among equals as they like; the other class does not notice.
+    third = np.flatnonzero((np.arange(3) != y[0]) & (np.arange(3) != y[-1]))
+    model, without = (NaiveBayesNN("l1", neighborhood=None).fit(images[:n], y[:n]) for n in (len(y), len(Y)))
+    np.testing.assert_allclose(
+        model.decision_function(QUERIES)[:, third], without.decision_function(QUERIES)[:, third], atol=1e-9
+    )
 
 
-def test_probabilities():
-    model = NaiveBayesNN().fit(IMAGES, Y)
+@pytest.mark.parametrize(("representation", "of_one"), [("inn", 1 - 1.1**-32.0), ("l1", 1.0)])
+def test_probabilities(representation, of_one):
+    """Each descriptor gives out as much as any other."""
+    model = NaiveBayesNN(representation).fit(IMAGES, Y)
     shares, scores = model.predict_proba(QUERIES), model.decision_function(QUERIES)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     np.testing.assert_allclose(shares * scores.sum(axis=1, keepdims=True), scores, rtol=0, atol=1e-12)
     lengths = np.array([len(image) for image in QUERIES])
-    np.testing.assert_allclose(scores.sum(axis=1), lengths * (1 - 1.1**-32.0), rtol=1e-12)
+    np.testing.assert_allclose(scores.sum(axis=1), lengths * of_one, rtol=1e-12)
+
+
+def test_distances_are_no_probabilities():
     nearest = NaiveBayesNN("nn").fit(IMAGES, Y)
     assert not hasattr(nearest, "predict_proba")
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
@@ -181,6 +195,17 @@ def test_images_without_descriptors(representation, empty):
             np.testing.assert_allclose(model.predict_proba([empty, QUERIES[0]])[0], 1 / 3)
 
 
+@pytest.mark.parametrize(("representation", "least"), [("inn", 0.75), ("nn", 0.8), ("l1", 0.7)])
+def test_patches_of_digits(representation, least):
+    """36 patches of 3x3 pixels each, and where they are."""
+    digits, labels = load_digits(return_X_y=True)
+    places = np.stack(np.mgrid[:6, :6], axis=-1).reshape(36, 2) / 3
+    patches = np.lib.stride_tricks.sliding_window_view(digits.reshape(-1, 8, 8) / 16, (3, 3), axis=(1, 2))
+    images = [np.hstack([one.reshape(36, 9), places]) for one in patches[:400]]
+    model = NaiveBayesNN(representation).fit(images[:200], labels[:200])
+    assert model.score(images[200:], labels[200:400]) > least
+
+
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_with_tools_of_scikit_learn(representation):
     images, y = images_of(6, n=60)
@@ -212,18 +237,27 @@ def test_progress(representation, near, capsys):
 
 
 def test_regularization():
-    """0.1 unless said otherwise."""
-    expected = NaiveBayesNN().fit(IMAGES, Y).decision_function(QUERIES)
-    same = NaiveBayesNN(regularization=0.1).fit(IMAGES, Y).decision_function(QUERIES)
-    other = NaiveBayesNN(regularization=0.5).fit(IMAGES, Y).decision_function(QUERIES)
-    np.testing.assert_array_equal(same, expected)
-    assert np.abs(other - expected).max() > 0.1
+    """0.1 for INN codes and 0.3 for sparse ones unless said otherwise."""
+    for representation, usual in (("inn", 0.1), ("l1", 0.3)):
+        model = NaiveBayesNN(representation).fit(IMAGES, Y)
+        expected = model.decision_function(QUERIES)
+        same = model.set_params(regularization=usual).fit(IMAGES, Y).decision_function(QUERIES)
+        other = model.set_params(regularization=1.0).fit(IMAGES, Y).decision_function(QUERIES)
+        np.testing.assert_array_equal(same, expected)
+        assert np.abs(other - expected).max() > 0.1
+
+
+def test_codes_without_weights_say_nothing():
+    """λ too large for any weight: scores of 0 and equal probabilities."""
+    model = NaiveBayesNN("l1", regularization=1e6).fit(IMAGES, Y)
+    np.testing.assert_array_equal(model.decision_function(QUERIES), 0.0)
+    np.testing.assert_allclose(model.predict_proba(QUERIES), 1 / 3)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"representation": "knn"}, "representation='knn' is not known; use one of 'inn', 'nn'"),
+        ({"representation": "knn"}, "representation='knn' is not known; use one of 'inn', 'nn', 'l1'"),
         ({"neighborhood": 0}, "neighborhood=0 must be a whole number of at least 1 or None"),
         ({"regularization": 0}, r"regularization=0 must be a number above 0 \(or None\)"),
         ({"regularization": 1e-9}, "regularization=1e-09 and coverage=0.95 ask for .* terms"),

@@ -31,11 +31,9 @@ def test_guaranteed_decrease(loss, epsilon, weighted):
     problem = Problem(Rows(X), targets_from_classes(Y, 4), weights, np.arange(len(X)))
     Z = whitened("log", 5)
     course = run_theory(problem, Z, Objective(loss, 4), np.ones(Z.shape[1]), epsilon, rng.permutation(len(X)))
-    promised = 2 * course.gammas**2 * epsilon * (1 - epsilon) / get_loss(loss).curvature_at_zero
-    # With weights that sum to 1 the m of (4.20) is inside: ‖s‖₁² ≤ ‖s‖₂² there, so γ² counts whole.
-    promised = promised if weighted else promised / len(X)
-    if weighted:
-        promised = promised / (weights.sum() / weights.min())
+    # The 1/m of (4.20) comes from ‖s‖₁ ≥ ‖s‖₂; with weights it is the least of their shares.
+    least_share = weights.min() / weights.sum()
+    promised = 2 * course.gammas**2 * epsilon * (1 - epsilon) / get_loss(loss).curvature_at_zero * least_share
     assert np.all(np.diff(course.risks, axis=0) <= -promised + 1e-12)
     assert course.gammas.max() > 0.05
     assert 0 < (course.etas < 0).mean() < 0.5

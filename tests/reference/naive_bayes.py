@@ -3,6 +3,7 @@
 import numpy as np
 
 from reference import inn
+from reference.lasso import lasso_code
 
 
 def nbnn(X, classes, image, n_classes):
@@ -30,7 +31,19 @@ def nbinn(X, classes, image, n_classes, lam, K, n_near=None):
     """Weights of INN codes by class, eqs. (15) and (16)."""
     totals = np.zeros(n_classes)
     for d in image:
-        w = inn.local_code(X, d, lam, K, len(X) if n_near is None else n_near)
+        w = inn.local_code(X, d, lam, K, n_near)
+        for c in range(n_classes):
+            totals[c] += w[classes == c].sum()
+    return totals
+
+
+def nbsr(X, classes, image, n_classes, lam, n_near=None):
+    """Absolute weights of sparse codes, of sum 1, by class, eqs. (14) to (16)."""
+    totals = np.zeros(n_classes)
+    for d in image:
+        w = np.abs(lasso_code(X, d, lam, n_near))
+        if w.sum() > 0:
+            w = w / w.sum()
         for c in range(n_classes):
             totals[c] += w[classes == c].sum()
     return totals

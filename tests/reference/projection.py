@@ -3,6 +3,7 @@
 import numpy as np
 
 from reference import inn
+from reference.lasso import lasso_code
 
 
 def parts_of(classes):
@@ -10,15 +11,23 @@ def parts_of(classes):
     return [np.flatnonzero(classes == c) for c in np.unique(classes)]
 
 
-def inn_weights(X, classes, lam, K, n_near=None):
-    """Each row's code by the others of its class."""
+def code_weights(X, classes, code):
+    """Absolute weights of each row's code by the others of its class."""
     W = np.zeros((len(X), len(X)))
     for part in parts_of(classes):
         for i in part:
             others = part[part != i]
             if len(others):
-                W[i, others] = inn.local_code(X[others], X[i], lam, K, len(others) if n_near is None else n_near)
+                W[i, others] = np.abs(code(X[others], X[i]))
     return W
+
+
+def inn_weights(X, classes, lam, K, n_near=None):
+    return code_weights(X, classes, lambda samples, x: inn.local_code(samples, x, lam, K, n_near))
+
+
+def sparse_weights(X, classes, lam, n_near=None):
+    return code_weights(X, classes, lambda samples, x: lasso_code(samples, x, lam, n_near))
 
 
 def neighbor_weights(X, classes, k, t=None, *, binary=False):

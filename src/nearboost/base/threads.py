@@ -59,6 +59,11 @@ def _matrix_library() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all loaded libraries: once
 
 
+def matrix_threads(n_jobs: int | None) -> Any:
+    """The matrix library keeps to so many threads."""
+    return _matrix_library().limit(limits=count_threads(n_jobs), user_api="blas")
+
+
 def one_matrix_thread() -> Any:
     """The matrix library keeps to one thread, because each of our own threads calls it."""
-    return _matrix_library().limit(limits=1, user_api="blas")
+    return matrix_threads(1)

@@ -56,7 +56,6 @@ class Dictionary:
         self.series = series_of(how)
         self.starts = np.concatenate([[0], np.cumsum([len(X)] if sizes is None else sizes)])
         self.gram_seconds = 0.0
-        self._largest = largest_values(X).max()
         self._verbose = how.verbose
         self._codes_at_once = TERMS_PER_BLOCK // max(self.series.n_terms, how.neighborhood or 0)
         self._picker: TermPicker
@@ -93,16 +92,6 @@ class Dictionary:
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         return csr_array((weights, samples, indptr), shape=(len(Q) * self.n_parts, len(self.samples)))
 
-    def residuals(self, Q: NDArray[Any], codes: csr_array) -> NDArray[np.float64]:
-        """|q − Σ w_i s_i| of each query by each part."""
-        from nearboost.kernels import inn as kernels
-
-        units = powers_of_two(np.maximum(largest_values(Q), self._largest))
-        measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
-        norms = np.empty((len(Q), self.n_parts))
-        kernels.residual_norms(codes.indptr, codes.indices, codes.data, self.samples, measured, units, norms)
-        return norms
-
 
 class PartwiseTerms:
     """Picks terms by searching each part of the samples; a part smaller than the neighbourhood is all near."""
@@ -130,6 +119,17 @@ class PartwiseTerms:
             terms.counts[part :: len(self.pickers)] = found.counts
         advance(len(Q))
         return terms
+
+
+def residuals(samples: NDArray[Any], Q: NDArray[Any], codes: csr_array, n_parts: int) -> NDArray[np.float64]:
+    """|q − Σ w_i s_i| of each query by each of its codes, one for each part."""
+    from nearboost.kernels import inn as kernels
+
+    units = powers_of_two(np.maximum(largest_values(Q), largest_values(samples).max()))
+    measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
+    norms = np.empty((len(Q), n_parts))
+    kernels.residual_norms(codes.indptr, codes.indices, codes.data, samples, measured, units, norms)
+    return norms
 
 
 def summed(

@@ -12,7 +12,7 @@ from nearboost.codes.pieces import Room
 from nearboost.codes.shadow import multiply
 from nearboost.neighbors.exact import UNDERFLOW
 
-SOLVERS = {"lasso": 0, "lars": 1}  # the codes of the kernels
+SOLVERS = {"lasso": 0, "lars": 1, "fista": 2}  # the codes of the kernels
 TOLERANCE = 1e-9  # of λ: how far slopes may be from where they should be
 ROUNDING = 1e-13  # of the largest product that a sample can have with the query; this much is added
 AT_ONCE = 64  # samples that join a list
@@ -39,9 +39,9 @@ class Lists(NamedTuple):
 class LeastSquares:
     """The problem to solve: the samples and λ. Slopes are products of samples with what a code leaves over."""
 
-    def __init__(self, X: NDArray[Any], regularization: float, solver: str) -> None:
+    def __init__(self, X: NDArray[Any], regularization: float, solver: int) -> None:
         self.X = X
-        self.regularization, self.solver = regularization, SOLVERS[solver]
+        self.regularization, self.solver = regularization, solver
         self.radius = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max()))
 
     def slacks(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ class ListCoder(Protocol):
     """A way to choose lists."""
 
     @property
-    def columns(self) -> NDArray[np.float32]:
+    def columns(self) -> NDArray[np.floating]:
         """What queries are multiplied with."""
 
     def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], room: Room) -> Lists:

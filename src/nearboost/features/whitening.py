@@ -9,11 +9,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.progress import Advance, progress_bar
-from nearboost.base.threads import count_threads
+from nearboost.base.threads import matrix_threads
 from nearboost.base.validation import check_not_negative, check_whole
 from nearboost.features.encoding import unit
 from nearboost.features.fitting import as_seed
-from nearboost.neighbors.exact import matrix_library
 
 ROWS_PER_BLOCK = 1024
 OVERSAMPLING = 10
@@ -89,7 +88,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_not_negative("damping", self.damping)
         X = validate_data(self, X, dtype=[np.float32, np.float64], ensure_min_samples=2)
         width = min(self.n_components + OVERSAMPLING, *X.shape)
-        with self._matrix_threads(), progress_bar("WhitenedPCA", self.n_passes + 1, self.verbose) as advance:
+        with matrix_threads(self.n_jobs), progress_bar("WhitenedPCA", self.n_passes + 1, self.verbose) as advance:
             self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
             basis = main_subspace(X, self.mean_, width, self.n_passes, as_seed(self.random_state), advance)
             variances, turn = np.linalg.eigh(scatter_within(X, self.mean_, basis) / (len(X) - 1))
@@ -107,14 +106,11 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         damped = self.explained_variance_ + np.float32(self.damping) * self.explained_variance_[0]
         deviations = np.sqrt(np.maximum(damped, np.finfo(np.float32).tiny))
         rows = np.empty((len(X), self.n_components_), dtype=np.float32)
-        with self._matrix_threads():
+        with matrix_threads(self.n_jobs):
             for part, block in centred_blocks(X, self.mean_):
                 whitened = block @ self.components_.T / deviations
                 rows[part] = unit(whitened, np.linalg.norm(whitened, axis=1, keepdims=True))
         return rows
-
-    def _matrix_threads(self) -> Any:
-        return matrix_library().limit(limits=count_threads(self.n_jobs), user_api="blas")
 
     @property
     def _n_features_out(self) -> int:

@@ -1,53 +1,118 @@
 """From codes to a number for each class."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.codes.dictionary import CodingParameters, Dictionary
+from nearboost.codes.dictionary import CodingParameters, Dictionary, residuals
+
+Scores = NDArray[np.float64]
+Coder = Callable[[NDArray[Any]], csr_array]
 
 
 class Decision(Protocol):
     """How codes decide between classes."""
 
-    n_terms: int
+    def scores(self, Q: NDArray[Any]) -> Scores:
+        """One column for each class, the largest of which wins."""
 
-    def decide(self, Q: NDArray[Any]) -> tuple[NDArray[np.float64], csr_array]:
-        """Scores, one column for each class, the largest of which wins; and what each sample counts in them."""
+
+class ExplainedDecision(Decision, Protocol):
+    """One that can name the samples behind it."""
+
+    def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
+        """The scores, and what each sample counts in them."""
 
 
 class ClassSums:
-    """One code by all samples; a class gets the sum of its samples' weights, each times the sample's own."""
+    """One code by all samples; a class gets its samples' absolute weights, each times the sample's own.
+
+    ``to_one`` divides them by the sum of all.
+    """
 
     def __init__(
-        self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64], how: CodingParameters
+        self, coder: Coder, classes: NDArray[np.intp], weights: NDArray[np.float64], *, to_one: bool = False
     ) -> None:
-        self._dictionary = Dictionary(X, how)
-        self._weights = weights
-        ends = np.arange(len(X) + 1)
-        self._members = csr_array((np.ones(len(X)), classes, ends), shape=(len(X), classes.max() + 1))
-        self.n_terms = self._dictionary.series.n_terms
+        self._coder, self._weights, self._to_one = coder, weights, to_one
+        self._members = membership(classes)
 
-    def decide(self, Q: NDArray[Any]) -> tuple[NDArray[np.float64], csr_array]:
-        codes = self._dictionary.codes(Q)
-        codes.data *= self._weights[codes.indices]
+    def scores(self, Q: NDArray[Any]) -> Scores:
+        return self.decide(Q)[0]
+
+    def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
+        codes = self._coder(Q)
+        codes.data = abs(codes.data) * self._weights[codes.indices]
+        if self._to_one:
+            codes.data /= np.repeat(codes.sum(axis=1), np.diff(codes.indptr))
         return (codes @ self._members).toarray(), codes
 
 
-class ClassResiduals:
+class OwnResiduals:
     """One code by each class's samples alone; a class gets minus the distance between the query and its sum."""
 
     def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], how: CodingParameters) -> None:
         self._order = np.argsort(classes, kind="stable")
-        self._dictionary = Dictionary(X[self._order], how, np.bincount(classes))
-        self.n_terms = self._dictionary.series.n_terms
+        self.dictionary = Dictionary(X[self._order], how, np.bincount(classes))
 
-    def decide(self, Q: NDArray[Any]) -> tuple[NDArray[np.float64], csr_array]:
-        codes = self._dictionary.codes(Q)
-        residuals = self._dictionary.residuals(Q, codes)
-        n_queries, n_classes = residuals.shape
-        winners = codes[np.arange(n_queries) * n_classes + residuals.argmin(axis=1)]
-        samples = self._order[winners.indices]
-        return -residuals, csr_array((winners.data, samples, winners.indptr), shape=winners.shape)
+    def scores(self, Q: NDArray[Any]) -> Scores:
+        return -residuals(self.dictionary.samples, Q, self.dictionary.codes(Q), self.dictionary.n_parts)
+
+    def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
+        codes, n_classes = self.dictionary.codes(Q), self.dictionary.n_parts
+        distances = residuals(self.dictionary.samples, Q, codes, n_classes)
+        return -distances, winners_of(codes, distances, self._order)
+
+
+class SharedResiduals:
+    """One code by all samples; a class gets minus the distance between the query and its own part of the sum.
+
+    ``make_coder`` is given the samples class by class.
+    """
+
+    def __init__(
+        self, X: NDArray[Any], classes: NDArray[np.intp], make_coder: Callable[[NDArray[Any]], Coder]
+    ) -> None:
+        self._order = np.argsort(classes, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(classes))[:-1]])
+        self._samples = np.ascontiguousarray(X[self._order])
+        self._coder = make_coder(self._samples)
+
+    def scores(self, Q: NDArray[Any]) -> Scores:
+        return self.decide(Q)[0]
+
+    def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
+        codes, n_classes = by_class(self._coder(Q), self._starts), len(self._starts)
+        distances = residuals(self._samples, Q, codes, n_classes)
+        return -distances, winners_of(codes, distances, self._order)
+
+
+def shares_of(sums: Scores) -> Scores:
+    """Each row divided by its total, where that is not zero."""
+    totals = sums.sum(axis=1, keepdims=True)
+    return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+
+
+def membership(classes: NDArray[np.intp]) -> csr_array:
+    """A matrix with a 1 in the column of each sample's class."""
+    ends = np.arange(len(classes) + 1)
+    return csr_array((np.ones(len(classes)), classes, ends), shape=(len(classes), classes.max() + 1))
+
+
+def by_class(codes: csr_array, starts: NDArray[np.int64]) -> csr_array:
+    """Each code cut into those by the samples of each class, which begin at ``starts``, one after the other."""
+    codes.sort_indices()
+    n_queries, n_samples = codes.shape
+    firsts = np.arange(n_queries, dtype=np.int64)[:, np.newaxis] * n_samples
+    places = np.repeat(firsts.ravel(), np.diff(codes.indptr)) + codes.indices
+    indptr = np.append(np.searchsorted(places, (firsts + starts).ravel()), codes.nnz)
+    return csr_array((codes.data, codes.indices, indptr), shape=(n_queries * len(starts), n_samples))
+
+
+def winners_of(codes: csr_array, distances: Scores, order: NDArray[np.intp]) -> csr_array:
+    """Of each query's codes, one for each class, that of the nearest; samples get their numbers back."""
+    n_queries, n_classes = distances.shape
+    winners = codes[np.arange(n_queries) * n_classes + distances.argmin(axis=1)]
+    return csr_array((winners.data, order[winners.indices], winners.indptr), shape=winners.shape)

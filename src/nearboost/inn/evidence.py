@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.inn.decisions import membership, shares_of
 from nearboost.neighbors import NeighborSearch
 
 
@@ -29,16 +30,14 @@ class CodeSums:
 
     def __init__(self, code: Callable[[NDArray[Any]], csr_array], classes: NDArray[np.intp], to_one: bool) -> None:
         self._code, self._to_one = code, to_one
-        ends = np.arange(len(classes) + 1)
-        self._members = csr_array((np.ones(len(classes)), classes, ends), shape=(len(classes), classes.max() + 1))
+        self._members = membership(classes)
 
     def of(self, Q: NDArray[Any]) -> NDArray[np.float64]:
         codes = abs(self._code(Q))
         sums: NDArray[np.float64] = (codes @ self._members).toarray()
         if not self._to_one:
             return sums
-        totals = sums.sum(axis=1, keepdims=True)
-        return np.divide(sums, totals, out=sums, where=totals > 0)  # a code without weights says nothing
+        return shares_of(sums)  # a code without weights says nothing
 
 
 class NearestOfClasses:

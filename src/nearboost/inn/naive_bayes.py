@@ -16,11 +16,12 @@ from nearboost.base.progress import progress_bar, silent
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.dictionary import Dictionary, check_coding
+from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.coder import INNCoder
 from nearboost.inn.descriptors import blocks_of, read_image, stack
 from nearboost.inn.evidence import CodeSums, Evidence, NearestNearby, NearestOfClasses
 
-REPRESENTATIONS = ("inn", "nn")
+REPRESENTATIONS = ("inn", "nn", "l1")
 REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
 
 
@@ -47,8 +48,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         l1-regularised code, a class gets the absolute weights of its descriptors, divided by those of all.
     neighborhood : int or None
         Compare with so many nearest training descriptors alone, or with all where there are fewer. Under "nn", a
-        class that has none of them gets the distance of the farthest. None means compare with all: exact, and
-        slow for codes.
+        class that has none of them gets the distance of the farthest. None means compare with all, which takes
+        long for INN codes, and for distances between descriptors up to half of the free memory, at most 8 GB.
     regularization : float or None
         λ of the codes; None means 0.1 for "inn" and 0.3 for "l1", as published. "nn" has none.
     coverage : float
@@ -78,7 +79,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
     Each image is a handful of points, of which most are the same in both classes.
 
     >>> import numpy as np
-    >>> from nearboost.inn.naive_bayes import NaiveBayesNN
+    >>> from nearboost import NaiveBayesNN
     >>> rng = np.random.default_rng(0)
     >>> def image(kind):
     ...     own = {"cat": [3.0, 0.0], "dog": [0.0, 3.0]}[kind]
@@ -145,19 +146,20 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
 
     def _compare_with(self, X: NDArray[Any], classes: NDArray[np.intp]) -> Evidence:
         near = None if self.neighborhood is None else min(self.neighborhood, len(X))
-        if self.representation == "inn":
-            how = INNCoder(
-                REGULARIZATION["inn"] if self.regularization is None else self.regularization,
-                coverage=self.coverage,
-                neighborhood=near,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-            check_coding(how)
-            return CodeSums(partial(Dictionary(X, how).codes, advance=silent), classes, to_one=False)
-        if near is None:
-            return NearestOfClasses(X, classes, self.n_jobs)
-        return NearestNearby(X, classes, near, self.n_jobs)
+        if self.representation == "nn":
+            if near is None:
+                return NearestOfClasses(X, classes, self.n_jobs)
+            return NearestNearby(X, classes, near, self.n_jobs)
+        usual = REGULARIZATION[self.representation]
+        regularization = usual if self.regularization is None else self.regularization
+        if self.representation == "l1":
+            sparse = L1Dictionary(X, regularization, neighborhood=near, n_jobs=self.n_jobs)
+            return CodeSums(sparse.codes, classes, to_one=True)
+        how = INNCoder(
+            regularization, coverage=self.coverage, neighborhood=near, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+        check_coding(how)
+        return CodeSums(partial(Dictionary(X, how).codes, advance=silent), classes, to_one=False)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The class scores of each image; for two classes the second's less the first's."""

@@ -26,7 +26,7 @@ def regularized_lda(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from nearboost.inn.recipes import regularized_lda
+    >>> from nearboost import regularized_lda
     >>> X, y = load_digits(return_X_y=True)
     >>> regularized_lda(shrinkage="auto").fit(X, y).transform(X).shape
     (1797, 9)
@@ -48,7 +48,7 @@ def eigenfaces(n_components: int | float | None = None, *, normalize: bool = Tru
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from nearboost.inn.recipes import eigenfaces
+    >>> from nearboost import eigenfaces
     >>> X, _ = load_digits(return_X_y=True)
     >>> eigenfaces(20).fit_transform(X).shape
     (1797, 20)

@@ -1,8 +1,8 @@
 """Loops of l1-regularised least squares: ½|q − Σ w_i x_i|² + λ Σ|w_i|, each query over a list of samples.
 
 With the rest r = q − Σ w_i x_i and the slopes c_i = x_i·r, weights are optimal where c_i = λ sign(w_i) for those
-that are not zero and |c_i| ≤ λ for the others (the conditions of Karush, Kuhn and Tucker). Products between
-samples are made only for those that get a weight.
+that are not zero and |c_i| ≤ λ for the others (the conditions of Karush, Kuhn and Tucker). Samples that have a
+weight are called active; products between samples are made for these alone.
 """
 
 import numpy as np
@@ -12,35 +12,40 @@ from nearboost.base.compiling import kernel
 LEAST_PIVOT = 1e-12  # of a sample's squared length; with less left by others, the sample counts as made up by them
 LEAST_CLOSING = 1e-10  # how fast a slope must come closer to the level to meet it one day
 ROUNDS_PER_SAMPLE = 20
+GRADIENT_STEPS, GRADIENT_TOLERANCE = 1_000, 1e-3
 
-ACTIVE_SET, HOMOTOPY = 0, 1
-
-
-@kernel
-def multiply(vector, columns, products):
-    """Products of a vector with columns, feature by feature: equal for equal columns, wherever they stand."""
-    products[:] = 0.0
-    for f in range(vector.size):
-        factor, values = vector[f], columns[f]
-        for j in range(products.size):
-            products[j] += factor * values[j]
+HOMOTOPY, GRADIENT = 1, 2
 
 
-@kernel
-def make_row(place, columns, is_made, gram):
-    """The products of a sample with all of the list, unless they have been made before."""
-    if not is_made[place]:
-        multiply(columns[:, place], columns, gram[place])
-        is_made[place] = True
+@kernel(fastmath={"reassoc", "contract"})  # so that sums fill vectors; their order is the same each time
+def dot(a, b):
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
 
 
 @kernel
-def set_slopes(products, active, gram, weights, slopes):
-    slopes[:] = products
+def multiply(rows, vector, products):
+    for j in range(rows.shape[0]):
+        products[j] = dot(rows[j], vector)
+
+
+@kernel
+def set_rest(rows, query, active, weights, rest):
+    rest[:] = query
     for a in active:
-        weight, row = weights[a], gram[a]
-        for j in range(slopes.size):
-            slopes[j] -= weight * row[j]
+        weight, row = weights[a], rows[a]
+        for f in range(rest.size):
+            rest[f] -= weight * row[f]
+
+
+@kernel
+def multiply_last(rows, active, gram):
+    """The products of the last active sample with all of them."""
+    last = active[active.size - 1]
+    for a in active:
+        gram[last, a] = gram[a, last] = dot(rows[last], rows[a])
 
 
 @kernel
@@ -51,16 +56,12 @@ def factorise(active, gram, n_known, lower):
     """
     for i in range(n_known, active.size):
         row, own = gram[active[i]], lower[i]
-        for j in range(i + 1):
-            value, other = row[active[j]], lower[j]
-            for k in range(j):
-                value -= own[k] * other[k]
-            if j < i:
-                own[j] = value / other[j]
-            elif value <= LEAST_PIVOT * row[active[i]]:
-                return i
-            else:
-                own[i] = np.sqrt(value)
+        for j in range(i):
+            own[j] = (row[active[j]] - dot(own[:j], lower[j, :j])) / lower[j, j]
+        pivot = row[active[i]] - dot(own[:i], own[:i])
+        if pivot <= LEAST_PIVOT * row[active[i]]:
+            return i
+        own[i] = np.sqrt(pivot)
     return active.size
 
 
@@ -68,13 +69,12 @@ def factorise(active, gram, n_known, lower):
 def solve(lower, values):
     """Solve L Lᵀ y = values, in place."""
     for i in range(values.size):
-        for k in range(i):
-            values[i] -= lower[i, k] * values[k]
-        values[i] /= lower[i, i]
+        values[i] = (values[i] - dot(lower[i, :i], values[:i])) / lower[i, i]
     for i in range(values.size - 1, -1, -1):
         values[i] /= lower[i, i]
+        row, value = lower[i], values[i]
         for k in range(i):
-            values[k] -= lower[i, k] * values[i]
+            values[k] -= row[k] * value
 
 
 @kernel
@@ -132,7 +132,7 @@ def first_zero(active, weights, direction, limit):
 
 
 @kernel
-def minimise_within_signs(active, n_known, gram, products, regularization, weights, slopes, lower, direction):
+def minimise_within_signs(active, n_known, gram, regularization, weights, slopes, lower, direction):
     """Go to the minimum of the signs; a weight that comes to zero on the way stays there.
 
     How many have a weight then, and of how many the factor is known.
@@ -143,29 +143,40 @@ def minimise_within_signs(active, n_known, gram, products, regularization, weigh
         limit = set_direction(active[:n], n_known, gram, regularization, weights, slopes, lower, direction)
         first, step = first_zero(active[:n], weights, direction, limit)
         for i in range(n):
-            weights[active[i]] += step * direction[i]
+            a = active[i]
+            if limit == 1.0:  # slopes come to λ in a straight line; else the sum stays, and slopes with it
+                slopes[a] -= step * (slopes[a] - regularization * np.sign(weights[a]))
+            weights[a] += step * direction[i]
         if first < 0:
             break
         weights[active[first]] = 0.0
         n, n_known = remove(active, n, first), min(n_known, first)
-        set_slopes(products, active[:n], gram, weights, slopes)
     return n, n_known
 
 
 @kernel
-def improve(columns, products, regularization, slack, weights, slopes, active, gram, is_made, lower, direction):
+def list_weighted(weights, active):
+    """The places of weights that are not zero, rising; how many they are."""
+    n = 0
+    for j in range(weights.size):
+        if weights[j] != 0.0:
+            active[n] = j
+            n += 1
+    return n
+
+
+@kernel
+def improve(rows, query, regularization, slack, weights, slopes, rest, active, gram, lower, direction):
     """Give the steepest sample a weight, go to the minimum within the signs, until no slope is too steep.
 
     Whether that came about: it does unless rounding stands in the way.
     """
-    n, n_known = 0, 0
-    for j in range(products.size):
-        if weights[j] != 0.0:
-            active[n] = j
-            n += 1
-            make_row(j, columns, is_made, gram)
-    for _ in range(ROUNDS_PER_SAMPLE * products.size):
-        set_slopes(products, active[:n], gram, weights, slopes)
+    n, n_known = list_weighted(weights, active), 0
+    for i in range(n):
+        multiply_last(rows, active[: i + 1], gram)
+    for _ in range(ROUNDS_PER_SAMPLE * slopes.size):
+        set_rest(rows, query, active[:n], weights, rest)
+        multiply(rows, rest, slopes)
         place, off = steepest(slopes, weights, regularization + slack), 0.0
         for a in active[:n]:
             off = max(off, abs(slopes[a] - regularization * np.sign(weights[a])))
@@ -174,15 +185,15 @@ def improve(columns, products, regularization, slack, weights, slopes, active, g
         if place >= 0:
             active[n] = place
             n += 1
-            make_row(place, columns, is_made, gram)
-            slope, row = slopes[place], gram[place]
-            weights[place] = (slope - regularization * np.sign(slope)) / row[place]
+            multiply_last(rows, active[:n], gram)
+            slope, products = slopes[place], gram[place]
+            weights[place] = (slope - regularization * np.sign(slope)) / products[place]
             for a in active[:n]:
-                slopes[a] -= weights[place] * row[a]
+                slopes[a] -= weights[place] * products[a]
         n, n_known = minimise_within_signs(
-            active[:n], n_known, gram, products, regularization, weights, slopes, lower, direction
+            active[:n], n_known, gram, regularization, weights, slopes, lower, direction
         )
-    return products.size == 0
+    return slopes.size == 0
 
 
 @kernel
@@ -199,25 +210,25 @@ def first_to_join(slopes, rates, level, signs, left_out, limit):
 
 
 @kernel
-def follow_path(columns, products, regularization, weights, slopes, active, gram, is_made, lower, direction):
+def follow_path(rows, query, regularization, weights, slopes, rest, active, gram, lower, direction):
     """Homotopy: for a large λ all weights are zero; go down to the wanted one, from one change to the next.
 
-    Their slopes stay at the level λ. While this falls by 1, weights move by ``direction`` and slopes fall by
-    ``rates``. A sample made up by active ones comes to the level only together with them: it can be left out.
+    Slopes of active samples stay at the level λ. While this falls by 1, weights move by ``direction`` and slopes
+    fall by ``rates``. A sample made up by active ones comes to the level only together with them: it is left out.
     """
-    m, n, n_known = products.size, 0, 0
+    m, n, n_known = slopes.size, 0, 0
     weights[:] = 0.0
     signs, rates, left_out = np.zeros(m), np.empty(m), np.zeros(m, dtype=np.bool_)
-    joining = steepest(products, weights, regularization)
-    level = abs(products[joining]) if joining >= 0 else 0.0
+    multiply(rows, query, slopes)
+    joining = steepest(slopes, weights, regularization)
+    level = abs(slopes[joining]) if joining >= 0 else 0.0
     for _ in range(ROUNDS_PER_SAMPLE * m):
-        set_slopes(products, active[:n], gram, weights, slopes)
         if level <= regularization:
             break
         if joining >= 0:
             active[n] = joining
             n += 1
-            make_row(joining, columns, is_made, gram)
+            multiply_last(rows, active[:n], gram)
             signs[joining] = np.sign(slopes[joining])
         n_known = factorise(active[:n], gram, n_known, lower)
         if n_known < n:  # the one that joined: take it back
@@ -227,11 +238,12 @@ def follow_path(columns, products, regularization, weights, slopes, active, gram
         for i in range(n):
             direction[i] = signs[active[i]]
         solve(lower, direction[:n])
-        rates[:] = 0.0
+        rest[:] = 0.0
         for i in range(n):
-            row = gram[active[i]]
-            for j in range(m):
-                rates[j] += direction[i] * row[j]
+            row = rows[active[i]]
+            for f in range(rest.size):
+                rest[f] += direction[i] * row[f]
+        multiply(rows, rest, rates)
         leaving, step = first_zero(active[:n], weights, direction, level - regularization)
         joining, step = first_to_join(slopes, rates, level, signs, left_out, step)
         level = regularization if joining < 0 and leaving < 0 else level - step
@@ -242,32 +254,56 @@ def follow_path(columns, products, regularization, weights, slopes, active, gram
             signs[active[leaving]] = 0.0
             left_out[:] = False
             n, n_known = remove(active, n, leaving), min(n_known, leaving)
+        set_rest(rows, query, active[:n], weights, rest)
+        multiply(rows, rest, slopes)
 
 
 @kernel
-def settle(products, regularization, weights, active, gram, lower, direction, settled):
-    """Weights anew from their signs alone, in the order of the samples: the way to them leaves no trace."""
-    n = 0
-    for j in range(products.size):
-        if weights[j] != 0.0:
-            active[n] = j
-            n += 1
-    if factorise(active[:n], gram, 0, lower) < n:
-        return
-    settled[:n] = 0.0
-    for _ in range(2):  # the second time corrects rounding
-        for i in range(n):
-            direction[i] = products[active[i]] - regularization * np.sign(weights[active[i]])
-            for k in range(n):
-                direction[i] -= settled[k] * gram[active[k], active[i]]
-        solve(lower, direction[:n])
-        for i in range(n):
-            settled[i] += direction[i]
-    for i in range(n):
-        if settled[i] * weights[active[i]] <= 0.0:
-            return
-    for i in range(n):
-        weights[active[i]] = settled[i]
+def step_by_gradient(rows, query, regularization, weights, slopes, rest, active):
+    """FISTA: soft thresholds of gradient steps from points ahead, started anew where it has gone too far ahead.
+
+    It stops when a step hardly changes the weights, whose signs then are nearly those of the minimum.
+    """
+    curvature, speed = 0.0, 1.0
+    for row in rows:
+        curvature += dot(row, row)  # the sum of all curvatures is not below the largest
+    ahead, before = weights.copy(), np.empty(weights.size)
+    for _ in range(GRADIENT_STEPS if curvature > 0.0 else 0):
+        set_rest(rows, query, active[: list_weighted(ahead, active)], ahead, rest)
+        multiply(rows, rest, slopes)
+        before[:] = weights
+        turn, change = 0.0, 0.0
+        for j in range(weights.size):
+            pull = curvature * ahead[j] + slopes[j]
+            weights[j] = np.sign(pull) * max(abs(pull) - regularization, 0.0) / curvature
+            turn += (ahead[j] - weights[j]) * (weights[j] - before[j])
+            change = max(change, abs(weights[j] - ahead[j]))
+        if curvature * change <= GRADIENT_TOLERANCE * regularization:
+            break
+        last = speed if turn <= 0.0 else 1.0
+        speed = (1.0 + np.sqrt(1.0 + 4.0 * last * last)) / 2.0
+        for j in range(weights.size):
+            ahead[j] = weights[j] + (last - 1.0) / speed * (weights[j] - before[j])
+
+
+@kernel
+def settle(rows, query, regularization, weights, rest, active, gram, lower, direction, settled):
+    """Weights anew from their signs alone, samples in their order: the way to them leaves no trace."""
+    if factorise(active, gram, 0, lower) == active.size:
+        settled[:] = 0.0
+        for _ in range(2):  # the second time corrects rounding
+            set_rest(rows, query, active, settled, rest)
+            for i in range(active.size):
+                direction[i] = dot(rows[active[i]], rest) - regularization * np.sign(weights[active[i]])
+            solve(lower, direction[: active.size])
+            for i in range(active.size):
+                settled[active[i]] += direction[i]
+        alike = True
+        for a in active:
+            alike &= settled[a] * weights[a] > 0.0
+        if alike:
+            weights[:] = settled
+    set_rest(rows, query, active, weights, rest)
 
 
 @kernel
@@ -276,28 +312,21 @@ def code_lists(queries, samples, counts, X, Q, regularization, slacks, solver, w
 
     ``rests`` become what codes leave over. ``solved`` tells where no slope is off by more than the slack.
     """
-    longest, n_features = 0, X.shape[1]
+    longest = 0
     for r in queries:
         longest = max(longest, counts[r])
-    lower, gram = np.empty((longest, longest)), np.empty((longest, longest))
-    products, slopes = np.empty(longest), np.empty(longest)
-    direction, settled = np.empty(longest), np.empty(longest)
-    active, is_made = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.bool_)
-    room = np.empty(n_features * longest)
+    all_rows, all_slopes, all_settled = np.empty((longest, X.shape[1])), np.empty(longest), np.empty(longest)
+    gram, lower = np.empty((longest, longest)), np.empty((longest, longest))
+    direction, active = np.empty(longest), np.empty(longest, dtype=np.int64)
     for r in queries:
-        m = counts[r]
-        columns, w, p, c = room[: n_features * m].reshape(n_features, m), weights[r, :m], products[:m], slopes[:m]
-        rows, is_made[:] = gram[:, :m], False
+        m, q, rest = counts[r], Q[r], rests[r]
+        rows, w, slopes = all_rows[:m], weights[r, :m], all_slopes[:m]
         for j in range(m):
-            for f in range(n_features):
-                columns[f, j] = X[samples[r, j], f]
-        multiply(Q[r], columns, p)
+            rows[j] = X[samples[r, j]]
         if solver == HOMOTOPY:
-            follow_path(columns, p, regularization, w, c, active, rows, is_made, lower, direction)
-        solved[r] = improve(columns, p, regularization, slacks[r], w, c, active, rows, is_made, lower, direction)
-        settle(p, regularization, w, active, rows, lower, direction, settled)
-        rests[r] = Q[r]
-        for j in range(m):
-            if w[j] != 0.0:
-                for f in range(n_features):
-                    rests[r, f] -= w[j] * columns[f, j]
+            follow_path(rows, q, regularization, w, slopes, rest, active, gram, lower, direction)
+        elif solver == GRADIENT:
+            step_by_gradient(rows, q, regularization, w, slopes, rest, active)
+        solved[r] = improve(rows, q, regularization, slacks[r], w, slopes, rest, active, gram, lower, direction)
+        n = list_weighted(w, active)
+        settle(rows, q, regularization, w, rest, active[:n], gram, lower, direction, all_settled[:m])

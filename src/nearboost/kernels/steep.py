@@ -57,13 +57,16 @@ def leave_out(found, n_found, listed, own):
 
 
 @kernel
-def nth_largest(products, found, n, sizes):
-    """The n-th of the absolute products of the found, from above; 0 where there are not more."""
-    if found.size <= n:
+def rough_top(products, n, tops):
+    """A number that at least n absolute products are not below, and not many more: the n-th of some maxima."""
+    if tops.size <= n:
         return np.float32(0.0)
-    for i in range(found.size):
-        sizes[i] = abs(products[found[i]])
-    return np.partition(sizes[: found.size], found.size - n)[found.size - n]
+    tops[:] = np.float32(0.0)
+    for start in range(0, products.size, tops.size):
+        part = products[start : start + tops.size]
+        for j in range(part.size):
+            tops[j] = max(tops[j], abs(part[j]))
+    return np.partition(tops, tops.size - n)[tops.size - n]
 
 
 @kernel
@@ -77,11 +80,11 @@ def insert(sample, samples, weights, count):
 
 
 @kernel
-def insert_steep(found, products, low, high, X, rest, limit, samples, weights, count, most):
-    """Put those of the found into a list whose slopes are above the limit, and products in a range; its length."""
+def insert_steep(found, X, rest, limit, samples, weights, count, most):
+    """Put those of the found into a list whose slopes are above the limit, as many as may be; its length."""
     n = count
     for j in found:
-        if low <= abs(products[j]) < high and n < count + most and slope_of(X[j], rest) > limit:
+        if n < count + most and slope_of(X[j], rest) > limit:
             insert(j, samples, weights, n)
             n += 1
     return n
@@ -94,18 +97,15 @@ def list_steep(queries, products, cuts, X, rests, limits, own, most, samples, we
     ``products``, a row for each of these queries, tell slopes roughly: none above the limit has one below the cut.
     A query is done where the slopes of all samples are within the limit.
     """
-    sizes = np.empty(products.shape[1], dtype=np.float32)
+    tops = np.empty(min(products.shape[1], 6 * most), dtype=np.float32)
     for i in range(queries.size):
-        r, rough = queries[i], products[i]
-        n = keep_weighted(samples[r], weights[r], counts[r])
-        n_found = leave_out(found, list_above(rough, cuts[i], found), samples[r, :n], own[r])
-        steep = found[:n_found]
-        top = nth_largest(rough, steep, most, sizes)
-        counts[r] = insert_steep(
-            steep, rough, top, np.inf, X, rests[r], limits[r], samples[r], weights[r], n, most
-        )
-        if counts[r] == n:  # what seems to be the steepest is not: look at the others
-            counts[r] = insert_steep(
-                steep, rough, 0.0, top, X, rests[r], limits[r], samples[r], weights[r], n, most
-            )
+        r = queries[i]
+        listed, w = samples[r], weights[r]
+        n = keep_weighted(listed, w, counts[r])
+        cut = np.float32(cuts[i])
+        for limit in (max(rough_top(products[i], most, tops), cut), cut):
+            n_found = leave_out(found, list_above(products[i], limit, found), listed[:n], own[r])
+            counts[r] = insert_steep(found[:n_found], X, rests[r], limits[r], listed, w, n, most)
+            if counts[r] > n or limit == cut:  # else: what seems to be the steepest is not, look at the others
+                break
         is_done[i] = counts[r] == n

@@ -1,5 +1,6 @@
 """The estimator that all stochastic linear classifiers share: validate, choose, learn."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
-from nearboost.linear.choice import Setting, Trial
+from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
 from nearboost.linear.descent import Schedule, State, Way
 from nearboost.linear.learning import run_sane_pass, with_smaller_steps
 from nearboost.linear.objectives import Objective, check_loss
@@ -56,7 +57,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
     def _settings(self) -> tuple[Setting, set[str]]:
         """The setting that is given or that the choice starts from, and what is to be chosen."""
         chosen = self.step == "auto"
-        return Setting(rank=np.iinfo(np.int64).max, damping=0.0, factor=1.0 if chosen else None), (
+        return Setting(rank=np.iinfo(np.int64).max, damping=0.0, factor=FIRST_FACTOR if chosen else None), (
             {"step"} if chosen else set()
         )
 
@@ -176,7 +177,8 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         self.coef_ = np.ascontiguousarray(weights.T, dtype=state.V.dtype)
         self.intercept_ = intercept.astype(state.V.dtype)
         self.classes_, self.n_passes_ = self._coding.classes, state.n_passes
-        self._state, self._objective = state, state.objective
+        self._state = replace(state, coordinates=state.coordinates.at_rest())
+        self._objective = state.objective
 
     def _pose(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> Problem:
         """Rows, codes and weights; those of weight 0 do not count, the others have weights of mean 1."""

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.linear.problem import Problem
 
-SHARE, MOST_JUDGES = 5, 10_000  # a fifth of the rows is held out, or so many
-MOST_LEARNERS = 16_384  # rows that a trial learns from
-FACTORS = (4.0, 16.0, 1.0, 64.0)  # of the step, in units of `step_unit`; the first wins ties
-DAMPINGS = (1 / 4, 4.0)  # times the one so far
+SHARE, ENOUGH = 5, 20_480  # a fifth of the rows is held out, or so many
+MOST_JUDGES, MOST_LEARNERS = 4_096, 8_192  # rows that judge trials and that trials learn from
+FIRST_FACTOR = 16.0  # of the step, in units of `step_unit`
+STRIDE, MOST_STRIDES = 4.0, 5  # by which step and damping are raised or lowered, and how often
 RANKS = (64, 512)
 
 
@@ -47,7 +47,7 @@ def hold_out(problem: Problem, groups: NDArray[np.integer] | None, seed: int) ->
         return ids[:0]
     classes = problem.targets.classes(ids[first_row])
     order = np.lexsort((np.random.default_rng(seed).random(len(first_row)), classes))
-    share = max(SHARE, -(-len(ids) // MOST_JUDGES))
+    share = max(SHARE, len(ids) // ENOUGH)
     held = np.zeros(len(order), dtype=bool)
     held[order[share // 2 :: share]] = True
     return ids[held[group_of_row]]
@@ -55,31 +55,58 @@ def hold_out(problem: Problem, groups: NDArray[np.integer] | None, seed: int) ->
 
 def choose(
     start: Setting, largest_rank: int, free: set[str], try_all: Try, n_judges: int, verbose: int = 0
-) -> list[Trial]:
-    """Trials in order of the search; the best of them is the choice.
+) -> tuple[Setting, list[Trial]]:
+    """The choice, and all trials in order of the search.
 
     A change of the damping changes the step alike, because directions with little variance move by their ratio.
     """
     trials: list[Trial] = []
-    with progress_bar("Choosing", len(FACTORS) + len(DAMPINGS) + len(RANKS), verbose) as advance:
+    with progress_bar("Choosing", 9, verbose) as advance:  # trials as a rule
 
-        def look(settings: list[Setting]) -> Setting:
-            tried = [trial.setting for trial in trials]
-            trials.extend(try_all([setting for setting in settings if setting not in tried], advance))
-            return best_of(trials, n_judges).setting
+        def tried(settings: list[Setting]) -> list[Trial]:
+            known = [trial.setting for trial in trials]
+            new = [setting for setting in dict.fromkeys(settings) if setting not in known]
+            trials.extend(try_all(new, advance))
+            return [trial for trial in trials if trial.setting in settings]
 
-        factors = FACTORS if "step" in free else (start.factor,)
-        best = look([replace(start, factor=factor) for factor in factors])
+        def climb(best: Setting, change: Callable[[Setting, float], Setting], *others: Setting) -> Setting:
+            """Up or down by strides from the best, until that is no better."""
+            lower, higher = change(best, 1 / STRIDE), change(best, STRIDE)
+            found = surest(tried([best, lower, higher, *others]), n_judges)
+            if found not in (lower, higher):
+                return found
+            by = STRIDE if found == higher else 1 / STRIDE
+            for _ in range(MOST_STRIDES - 1):
+                best, found = found, surest(tried([found, change(found, by)]), n_judges)
+                if found == best:
+                    break
+            return found
+
+        best = start
+        if "step" in free:
+            best = climb(best, lambda setting, by: replace(setting, factor=by * (setting.factor or 1.0)))
         if "damping" in free:
-            scaled = [(best.damping * by, best.factor * by if best.factor else None) for by in DAMPINGS]
-            best = look([replace(best, damping=damping, factor=factor) for damping, factor in scaled])
+            undamped = replace(best, damping=0.0, factor=best.factor and 1.0)  # for scales that differ without end
+            best = climb(best, damped, undamped)
         if "rank" in free:
-            look([replace(best, rank=min(rank, largest_rank)) for rank in RANKS])
-    return trials
+            ranks = [replace(best, rank=min(rank, largest_rank)) for rank in RANKS]
+            good = most_accurate(tried([best, *ranks]), n_judges)
+            best = min(good, key=lambda trial: trial.setting.rank).setting
+    return best, trials
 
 
-def best_of(trials: list[Trial], n_judges: int) -> Trial:
-    """The one with the least risk among the most accurate: those within half a standard error of the best."""
+def damped(setting: Setting, by: float) -> Setting:
+    """Damping and step, if it is free, multiplied alike."""
+    return replace(setting, damping=setting.damping * by, factor=setting.factor and setting.factor * by)
+
+
+def most_accurate(trials: list[Trial], n_judges: int) -> list[Trial]:
+    """Those within half a standard error of the best."""
     top = max(trial.accuracy for trial in trials)
     enough = top - 0.5 * np.sqrt(max(0.0, top * (1 - top)) / n_judges)
-    return min((trial for trial in trials if trial.accuracy >= enough), key=lambda trial: trial.risk)
+    return [trial for trial in trials if trial.accuracy >= enough]
+
+
+def surest(trials: list[Trial], n_judges: int) -> Setting:
+    """The one with the least risk among the most accurate."""
+    return min(most_accurate(trials, n_judges), key=lambda trial: trial.risk).setting

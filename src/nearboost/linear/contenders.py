@@ -42,7 +42,7 @@ class OwnFeatures(Method):
             variance = about_zero - centre**2
             constant = variance <= about_zero * 100 * np.finfo(rows.dtype).eps
             scale = np.sqrt(np.where(constant, 1.0, variance))
-        return Features(moment, centre, scale, self.intercept)
+        return Features(moment, moment.diagonal(), centre, scale, self.intercept)
 
     def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:
         if self.scaling in ("none", "standard"):

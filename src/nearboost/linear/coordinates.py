@@ -4,7 +4,7 @@ SLND's metric H* = P D⁻¹ Pᵀ is diagonal in the coordinates z = Pᵀ(x, 1): 
 O(features). The contenders keep the features themselves, perhaps centred and scaled.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -36,6 +36,9 @@ class Coordinates(Protocol):
     def to_features(self, V: Array) -> tuple[Array, Array]:
         """Weights of features, one column for each class, and intercepts, from weights of coordinates."""
 
+    def at_rest(self) -> Self:
+        """Without what is needed only before the first step."""
+
 
 @dataclass(frozen=True)
 class Eigenvectors:
@@ -63,6 +66,9 @@ class Eigenvectors:
         weights = self.vectors @ V
         return (weights[:-1], weights[-1]) if self.intercept else (weights, np.zeros(V.shape[1]))
 
+    def at_rest(self) -> "Eigenvectors":
+        return self
+
 
 @dataclass(frozen=True)
 class Features:
@@ -71,7 +77,8 @@ class Features:
     Centred rows make an intercept of their own, −centre/scale · v, which is part of the classifier.
     """
 
-    moment: Moment  # of (x, 1), or of x without intercept
+    moment: Moment | None  # of (x, 1), or of x without intercept; None at rest
+    about_zero: Array  # its diagonal
     centre: Array
     scale: Array
     intercept: bool
@@ -81,14 +88,16 @@ class Features:
         return np.append(self.scale, 1.0) if self.intercept else self.scale
 
     @property
+    def _centres(self) -> Array:
+        return np.append(self.centre, 0.0) if self.intercept else self.centre
+
+    @property
     def second_moments(self) -> Array:
-        about_zero = self.moment.diagonal().copy()
-        about_zero[: len(self.centre)] -= self.centre**2
-        return np.maximum(about_zero, 0.0) / self._scales**2
+        return np.maximum(self.about_zero - self._centres**2, 0.0) / self._scales**2
 
     def sharpness(self, metric: Array) -> float:
-        shift = np.append(self.centre, 0.0) if self.intercept else self.centre
-        return largest_eigenvalue(self.moment, np.sqrt(metric) / self._scales, shift)
+        assert self.moment is not None
+        return largest_eigenvalue(self.moment, np.sqrt(metric) / self._scales, self._centres)
 
     def first(self, rank: int) -> "Features":
         return self
@@ -103,3 +112,6 @@ class Features:
         weights = V[: len(self.scale)] / self.scale[:, np.newaxis]
         constant = V[-1] if self.intercept else np.zeros(V.shape[1])
         return weights, constant - self.centre @ weights
+
+    def at_rest(self) -> "Features":
+        return replace(self, moment=None)

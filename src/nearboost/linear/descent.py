@@ -1,5 +1,6 @@
 """Stochastic steps: the state that moves, and one pass over the rows."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -93,6 +94,10 @@ class State:
     n_steps: int = 0
     n_passes: int = 0
 
+    def copy(self) -> "State":
+        """Another state to move; coordinates never change and are shared."""
+        return replace(self, V=self.V.copy(), total=self.total.copy(), metric=deepcopy(self.metric))
+
     @property
     def weights(self) -> NDArray[Any]:
         """V, or its mean over the steps since the first pass."""
@@ -146,10 +151,11 @@ def draw_balanced(problem: Problem, generator: np.random.Generator) -> tuple[NDA
     A class learns from its own rows and from as many others, drawn afresh, or all others where these are fewer.
     """
     targets, ids = problem.targets, problem.ids
-    own = targets.signs(ids) > 0
+    members = targets.indicator.tocsc()
     rows, columns = [], []
     for column in range(targets.n_columns):
-        inside, outside = ids[own[:, column]], ids[~own[:, column]]
+        own = members.indices[members.indptr[column] : members.indptr[column + 1]]
+        inside, outside = np.intersect1d(ids, own), np.setdiff1d(ids, own)
         drawn = generator.choice(outside, min(len(inside), len(outside)), replace=False)
         rows += [inside, drawn]
         columns.append(np.full(len(inside) + len(drawn), column, dtype=np.int32))

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,7 +108,7 @@ def final_risk(state: State, projection: Projection) -> float:
 def with_smaller_steps(attempt: Callable[[State], Any], state: State) -> tuple[State, Any]:
     """What ``attempt`` makes of a copy of the state; where it diverges, again with half the step and a warning."""
     for n_halvings in range(MOST_HALVINGS):
-        trial = deepcopy(state)
+        trial = state.copy()
         try:
             result = attempt(trial)
         except Diverged:

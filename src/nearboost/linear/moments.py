@@ -11,7 +11,7 @@ from nearboost.linear.sources import Block, Rows
 
 ROWS_AT_ONCE = 2048  # fixed, as sums depend on it in their last digits
 SMALL = 1024  # up to so many features a full decomposition is faster than a search for the leading part
-ROUNDS, SPARE = 4, 0.1  # of the search: products with the matrix, and directions beyond those asked for
+ROUNDS, SPARE = 3, 0.1  # of the search: products with the matrix, and directions beyond those asked for
 
 
 HESSIAN_SAMPLES = 10_000  # unless told otherwise
@@ -139,13 +139,24 @@ def leading_eigenpairs(moment: Moment, rank: int) -> tuple[NDArray[np.float64], 
     if isinstance(moment, MatrixMoment) and n <= max(SMALL, 2 * rank):
         from scipy.linalg import eigh
 
-        first = max(0, n - rank)
-        values, vectors = eigh(moment.matrix, subset_by_index=[first, n - 1]) if first else eigh(moment.matrix)
+        values, vectors = eigh(moment.matrix, driver="evd")  # faster than its driver for some of the eigenvalues
+        values, vectors = values[-rank:], vectors[:, -rank:]
+    elif isinstance(moment, SampleMoment) and moment.sample.shape[0] <= SMALL:
+        values, vectors = _decompose_few(moment.sample, rank)
     else:
         values, vectors = _search(moment, min(rank, n))
     values, vectors = values[::-1], vectors[:, ::-1]
     alive = values > max(values[0], 0.0) * np.sqrt(n) * np.finfo(moment.dtype).eps
     return values[alive], np.ascontiguousarray(_signed(vectors[:, alive]))
+
+
+def _decompose_few(sample: Block, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenpairs of SᵀS from those of the smaller SSᵀ: v = Sᵀu/√λ."""
+    products = sample @ sample.T
+    products = products.toarray() if issparse(products) else products
+    values, vectors = np.linalg.eigh(products.astype(np.float64))
+    values, vectors = np.maximum(values[-rank:], 0.0), sample.T @ vectors[:, -rank:]
+    return values, vectors / np.sqrt(np.where(values > 0, values, 1.0))
 
 
 def _search(moment: Moment, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

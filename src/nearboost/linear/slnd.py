@@ -95,8 +95,8 @@ class SLNDClassifier(StochasticLinearClassifier):
     early_stopping : bool
         Whether the held-out part stays out of all learning, stops it, and picks the best pass.
     tol : float or None
-        Stop when three passes improve the risk (or held-out accuracy, with ``early_stopping``) by no more than
-        this. None: only ``max_passes`` stops.
+        Stop a constant step when three passes improve the risk by no more than this, and any step with
+        ``early_stopping`` when they improve the held-out accuracy by no more. None: only ``max_passes`` stops.
     class_weight : dict, "balanced" or None
         What the rows of each class count.
     memory : float

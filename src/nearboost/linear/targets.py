@@ -31,6 +31,12 @@ class Targets:
     def n_rows(self) -> int:
         return len(self.starts) - 1
 
+    @property
+    def indicator(self) -> csr_array:
+        """1 where the code is +1."""
+        ones = np.ones(len(self.members), dtype=np.int8)
+        return csr_array((ones, self.members, self.starts), shape=(self.n_rows, self.n_columns))
+
     def classes(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
         """The class of each row, its first label where it may have several, −1 where it has none."""
         count = self.starts[rows + 1] - self.starts[rows]
@@ -41,10 +47,7 @@ class Targets:
 
     def signs(self, rows: NDArray[np.integer]) -> NDArray[np.float64]:
         """Codes ±1 as a matrix."""
-        indicator = csr_array(
-            (np.ones(len(self.members), dtype=np.int8), self.members, self.starts), (self.n_rows, self.n_columns)
-        )
-        return np.where(indicator[rows].toarray() > 0, 1.0, -1.0)
+        return np.where(self.indicator[rows].toarray() > 0, 1.0, -1.0)
 
     def accuracy(self, scores: NDArray[Any], rows: NDArray[np.integer], weights: NDArray[np.floating]) -> float:
         """The share of rows, by weight, that get their class; of labels, where a row may have several."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.linear.choice import MOST_LEARNERS, Setting, Trial, best_of, choose, hold_out
+from nearboost.linear.choice import MOST_JUDGES, MOST_LEARNERS, Setting, Trial, choose, hold_out
 from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.descent import Metric, Schedule, State, Way
 from nearboost.linear.learning import Course, Diverged, Judge, Stop, learn, with_smaller_steps
@@ -128,7 +128,8 @@ class Training:
             judge = Judge(problem, choice.held_out, projection.project(choice.held_out), objective)
         self._tick("projection")
         n_rows, n_passes = len(problem.ids), recipe.passes(len(problem.ids))
-        stop = Stop(n_passes, recipe.tol, by_accuracy=judge is not None)
+        falling = recipe.step is None and judge is None  # such steps are to come down to zero
+        stop = Stop(n_passes, None if falling else recipe.tol, by_accuracy=judge is not None)
         state = self.begin(choice.setting, Schedule(0.0, n_steps=recipe.count_steps(n_rows, n_passes)))
         with progress_bar("Learning", n_passes * n_rows, recipe.verbose) as advance:
             state, course = with_smaller_steps(lambda state: learn(state, projection, stop, judge, advance), state)
@@ -153,13 +154,14 @@ class Training:
 
     def _choose(self, choice: Choice, free: set[str]) -> Choice:
         """Trials on a part of the rows, several at a time."""
-        recipe, held_out, problem = self.recipe, choice.held_out, self.problem
-        remaining = problem.without(held_out)
-        drawn = np.random.default_rng(recipe.way.seed).permutation(remaining.ids)[:MOST_LEARNERS]
-        wide = Projection(remaining.only(drawn), self.coordinates, np.inf, recipe.n_jobs)
-        judge = Judge(problem, held_out, wide.project(held_out), recipe.objective)
+        recipe, problem = self.recipe, self.problem
+        remaining, generator = problem.without(choice.held_out), np.random.default_rng(recipe.way.seed)
+        learners = remaining.only(generator.permutation(remaining.ids)[:MOST_LEARNERS])
+        judges = np.sort(generator.permutation(choice.held_out)[:MOST_JUDGES])
+        wide = Projection(learners, self.coordinates, np.inf, recipe.n_jobs)
+        judge = Judge(problem, judges, wide.project(judges), recipe.objective)
         n_passes = recipe.passes(len(problem.ids))
-        schedule = Schedule(0.0, n_steps=recipe.count_steps(len(drawn), n_passes))
+        schedule = Schedule(0.0, n_steps=recipe.count_steps(len(learners.ids), n_passes))
         accuracies: dict[Setting, list[float]] = {}
 
         def attempt(setting: Setting) -> Trial:
@@ -167,14 +169,13 @@ class Training:
             try:
                 course = learn(state, wide.first(setting.rank), Stop(n_passes), judge)
             except Diverged:
-                return Trial(setting, state.schedule.first, -np.inf, np.inf)
+                return Trial(setting, state.schedule.first, 0.0, np.inf)
             accuracies[setting] = course.accuracy
             return Trial(setting, state.schedule.first, course.accuracy[-1], judge.risk(course.weights))
 
         def attempt_all(settings: list[Setting], advance: Advance) -> list[Trial]:
             return map_in_threads(attempt, settings, recipe.n_jobs, advance)
 
-        widest, n_judges = len(self.coordinates.second_moments), len(held_out)
-        trials = choose(choice.setting, widest, free, attempt_all, n_judges, recipe.verbose)
-        best = best_of(trials, n_judges).setting
-        return Choice(best, trials, held_out, accuracies.get(best, []))
+        widest = len(self.coordinates.second_moments)
+        best, trials = choose(choice.setting, widest, free, attempt_all, len(judges), recipe.verbose)
+        return Choice(best, trials, choice.held_out, accuracies.get(best, []))

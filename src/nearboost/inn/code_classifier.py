@@ -1,0 +1,122 @@
+"""What classifiers by codes share: rows in, a number for each class out, the largest wins."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearboost.base.validation import check_choice, check_flag, check_weights
+from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
+from nearboost.inn.explanation import CodeExplanation
+from nearboost.neighbors.exact import largest_values
+
+DECISIONS = ("weights", "residual")
+
+
+def _weights_decide(classifier: "CodeClassifier") -> bool:
+    if classifier.decision != "weights":
+        raise AttributeError(
+            f"decision={classifier.decision!r} gives no probabilities; use decision_function, put the classifier "
+            'into a CalibratedClassifierCV, or use decision="weights".'
+        )
+    return True
+
+
+class CodeClassifier(ClassifierMixin, BaseEstimator):
+    """Keeps the samples, codes rows by them, and decides by the codes; each method adds its codes."""
+
+    normalize: bool
+    decision: str
+    _decision: Decision
+
+    def _check_parameters(self) -> None:
+        check_flag("normalize", self.normalize)
+        check_choice("decision", self.decision, DECISIONS)
+
+    def _decide_by(self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]) -> Decision:
+        """The decision, of samples that are left in and checked."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Keep the samples.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), float32 or float64
+        y : labels of shape (n_samples,)
+        sample_weight : 0 leaves a sample out; others multiply its weights in the sums of ``decision="weights"``
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
+        check_classification_targets(y)
+        weights = check_weights(sample_weight, len(X))
+        kept = np.flatnonzero(weights > 0)
+        X, y, weights = (X, y, weights) if len(kept) == len(X) else (X[kept], y[kept], weights[kept])
+        self.classes_, classes = np.unique(y, return_inverse=True)
+        self._kept, self._labels = kept, y
+        self._decision = self._decide_by(unit_rows(X) if self.normalize else X, classes, weights)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """What is compared, the largest wins; for two classes the second's score less the first's."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    @available_if(_weights_decide)
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The class sums, divided by their total; equal where a row has no weights at all."""
+        shares = shares_of(self._scores(X))
+        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class with the largest sum or the smallest residual; the first of equals."""
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        rows = self._checked(X)
+        return self._decision.scores(rows)
+
+    def _checked(self, X: ArrayLike) -> NDArray[Any]:
+        check_is_fitted(self)
+        rows: NDArray[Any] = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        return unit_rows(rows) if self.normalize else rows
+
+
+class SparseCodeClassifier(CodeClassifier):
+    """Codes have few samples, which can be named."""
+
+    _decision: ExplainedDecision
+
+    def explain(self, X: ArrayLike) -> list[CodeExplanation]:
+        """The samples of each row's code and what they count for, heaviest first.
+
+        They add up to the class sums; under "residual" they are those of the winning class alone.
+        """
+        rows = self._checked(X)
+        scores, codes = self._decision.decide(rows)
+        explanations = []
+        for row, of_classes in enumerate(scores):
+            part = slice(codes.indptr[row], codes.indptr[row + 1])
+            order = np.argsort(-abs(codes.data[part]), kind="stable")
+            samples, weights = codes.indices[part][order], codes.data[part][order]
+            explanations.append(
+                CodeExplanation(self._kept[samples], weights, self._labels[samples], of_classes, self.classes_)
+            )
+        return explanations
+
+
+def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
+    """Rows divided by their Euclidean lengths, in the precision they came in."""
+    sizes = largest_values(X)
+    if not sizes.all():
+        raise ValueError(
+            f"Row {np.flatnonzero(sizes == 0)[0]} is all zeros and has no direction; "
+            "drop it or use normalize=False."
+        )
+    shrunk = X / sizes[:, np.newaxis]  # whose squares neither overflow nor vanish
+    return (shrunk / np.linalg.norm(shrunk, axis=1, keepdims=True)).astype(X.dtype)

@@ -1,0 +1,116 @@
+"""SRC decides by the codes of the lasso, by each solver."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nearboost import SRCClassifier
+from nearboost.codes.l1 import L1Dictionary
+
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "a copy of a sample shares its weight",
+    "check_estimators_dtypes": "a row of its small integers is all zeros, which is an error",
+}
+X, y = load_digits(return_X_y=True)
+X = X / 16
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def plain_scores(rows, labels, queries, regularization, decision, neighborhood=None):
+    """From the codes, by definition."""
+    codes = L1Dictionary(rows, regularization, neighborhood=neighborhood).codes(queries).toarray()
+    scores = np.empty((len(queries), labels.max() + 1))
+    for c in range(scores.shape[1]):
+        own = labels == c
+        if decision == "weights":
+            scores[:, c] = abs(codes[:, own]).sum(axis=1) / abs(codes).sum(axis=1)
+        else:
+            scores[:, c] = -np.linalg.norm(queries - codes[:, own] @ rows[own], axis=1)
+    return scores
+
+
+@pytest.mark.parametrize("decision", ["weights", "residual"])
+@pytest.mark.parametrize("neighborhood", [None, 40])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_scores_by_definition(decision, neighborhood, normalize):
+    model = SRCClassifier(decision=decision, neighborhood=neighborhood, normalize=normalize)
+    model.fit(X[:300], y[:300])
+    rows, queries = (unit(X[:300]), unit(X[300:330])) if normalize else (X[:300], X[300:330])
+    expected = plain_scores(rows, y[:300], queries, 0.05, decision, neighborhood)
+    np.testing.assert_allclose(model.decision_function(X[300:330]), expected, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(X[300:330]), expected.argmax(axis=1))
+
+
+@pytest.mark.parametrize("decision", ["weights", "residual"])
+def test_solvers_agree(decision):
+    scores = [
+        SRCClassifier(solver=solver, decision=decision).fit(X[:300], y[:300]).decision_function(X[300:340])
+        for solver in ("lasso", "lars", "fista")
+    ]
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-8)
+    np.testing.assert_allclose(scores[2], scores[0], atol=5e-3)
+    np.testing.assert_array_equal(scores[2].argmax(axis=1), scores[0].argmax(axis=1))
+
+
+@pytest.mark.parametrize("decision", ["weights", "residual"])
+def test_explanations_name_the_samples_behind_the_scores(decision):
+    model = SRCClassifier(decision=decision).fit(X[:300], y[:300])
+    codes = L1Dictionary(unit(X[:300]), 0.05).codes(unit(X[300:320])).toarray()
+    for row, one in enumerate(model.explain(X[300:320])):
+        winner = one.classes[one.scores.argmax()]
+        counted = codes[row][one.samples]
+        assert np.all(np.diff(abs(one.weights)) <= 0)
+        np.testing.assert_array_equal(one.labels, y[one.samples])
+        if decision == "weights":
+            np.testing.assert_allclose(one.weights, abs(counted) / abs(codes[row]).sum(), atol=1e-9)
+            np.testing.assert_allclose(np.bincount(one.labels, one.weights, minlength=10), one.scores, atol=1e-9)
+        else:
+            assert set(one.labels) == {winner}
+            np.testing.assert_allclose(one.weights, counted, atol=1e-9)
+
+
+def test_rows_without_weights_get_equal_shares_and_one_warning():
+    model = SRCClassifier(2.0).fit(X[:300], y[:300])
+    with pytest.warns(UserWarning, match="5 of 5 rows have no weights and get the first class") as record:
+        probabilities = model.predict_proba(X[300:305])
+    assert len(record) == 1
+    np.testing.assert_array_equal(probabilities, 0.1)
+
+
+def test_sample_weights():
+    weight = np.ones(300)
+    weight[::3] = 0
+    left = SRCClassifier().fit(X[:300], y[:300], weight)
+    out = SRCClassifier().fit(X[:300][weight > 0], y[:300][weight > 0])
+    np.testing.assert_array_equal(left.decision_function(X[300:330]), out.decision_function(X[300:330]))
+    assert all(np.all(weight[one.samples] > 0) for one in left.explain(X[300:310]))
+
+
+def test_threads_do_not_matter():
+    one, two = (SRCClassifier(n_jobs=n).fit(X[:900], y[:900]).decision_function(X[900:1200]) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_mistakes_are_named():
+    for bad in (0, -1, np.nan):
+        with pytest.raises(ValueError, match=r"regularization=.* must be a number above 0"):
+            SRCClassifier(bad).fit(X, y)
+    with pytest.raises(ValueError, match="solver='l1ls' is not known; use one of 'lasso', 'lars', 'fista'"):
+        SRCClassifier(solver="l1ls").fit(X, y)
+    with pytest.raises(ValueError, match='use "lasso" or "lars" with a neighborhood'):
+        SRCClassifier(solver="fista", neighborhood=10).fit(X, y)
+    with pytest.raises(ValueError, match="neighborhood=2000 is more than the n_samples=1797"):
+        SRCClassifier(neighborhood=2000).fit(X, y)
+    with pytest.raises(ValueError, match="Row 0 is all zeros"):
+        SRCClassifier().fit(X, y).predict(np.zeros((1, 64)))
+
+
+@parametrize_with_checks(
+    [SRCClassifier(), SRCClassifier(decision="residual")], expected_failed_checks=lambda _: EXPECTED_FAILURES
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
