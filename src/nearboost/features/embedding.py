@@ -1,0 +1,214 @@
+"""Embedding: images through a network that the user has as an ONNX file."""
+
+import hashlib
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from nearboost.base.images import as_color, as_grey, as_images, in_unit_range, needs, pixels_of
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
+from nearboost.base.validation import check_positive, check_whole
+
+USUAL_SIZE = 224  # of networks that take any
+TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+class Input(NamedTuple):
+    """What the network takes: its name, size in pixels, channels, where these stand, and the type of numbers."""
+
+    name: str
+    height: int
+    width: int
+    channels: int
+    channels_first: bool
+    dtype: Any
+
+
+class Embedding(TransformerMixin, BaseEstimator):
+    """One row of numbers for each image, from any image network in ONNX format, run by onnxruntime.
+
+    An image in [0, 1] is resized, its middle cut out, the mean subtracted and the result divided by the deviation,
+    channel by channel. Outputs with more than two axes (maps, tokens) are averaged over all places.
+
+    Parameters
+    ----------
+    path_to_onnx : str or path
+        The network. It must have one input, of shape (1 or any, channels, height, width) or with channels last.
+    size : int or None
+        Height and width in pixels; None takes the network's own, or 224 where it takes any.
+    crop : float
+        The share of the resized image's shorter side that is kept, at most 1.
+    mean, std : tuple of float
+        Of each channel of pixels in [0, 1]; one number stands for all. The usual ones are those of ImageNet.
+    output : str or None
+        Name of the output to take; None means the first.
+    n_jobs : int or None
+        Threads, each with one image; None means all cores.
+    verbose : int
+        Above 0, a progress bar on standard error.
+
+    Notes
+    -----
+    Needs ``pip install "nearboost[onnx,images]"``. How a network wants its images is known to whoever trained it:
+    check size, crop, mean and deviation. Images go through it one at a time, so that a row does not depend on the
+    others. A network whose weights lie in files of their own is told from another one by its main file alone.
+
+    Examples
+    --------
+    >>> from nearboost.features.embedding import Embedding
+    >>> rows = Embedding("resnet50.onnx", output="features").transform(["cat.jpg", "dog.jpg"])  # doctest: +SKIP
+    >>> rows.shape  # doctest: +SKIP
+    (2, 2048)
+    """
+
+    def __init__(
+        self,
+        path_to_onnx: str | os.PathLike[str],
+        *,
+        size: int | None = None,
+        crop: float = 0.875,
+        mean: tuple[float, ...] | float = IMAGENET_MEAN,
+        std: tuple[float, ...] | float = IMAGENET_STD,
+        output: str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.path_to_onnx = path_to_onnx
+        self.size = size
+        self.crop = crop
+        self.mean = mean
+        self.std = std
+        self.output = output
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Load the network and check the settings; nothing is learned."""
+        self._prepare()
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The network's output for one image or several, one row each."""
+        takes, output = self._prepare()
+        images, session = as_images(X), self._session
+
+        def embed(i: int) -> NDArray[np.float32]:
+            pixels = in_unit_range(pixels_of(images[i], f"Image {i}"), which=f"Image {i}")
+            [found] = session.run([output], {takes.name: self._preprocess(pixels, takes)})
+            return as_row(np.asarray(found), takes.channels_first)
+
+        with progress_bar("Embedding", len(images), self.verbose) as advance:
+            rows = map_in_threads(embed, range(len(images)), self.n_jobs, advance)
+        return np.stack(rows) if rows else np.empty((0, 0), dtype=np.float32)
+
+    def more_for_fingerprint(self) -> str:
+        """The content of the file, wherever it lies."""
+        with open(self.path_to_onnx, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _preprocess(self, pixels: NDArray[np.float32], takes: Input) -> NDArray[Any]:
+        colored = as_color(pixels) if takes.channels == 3 else as_grey(pixels)[..., np.newaxis]
+        cut = cut_out(colored, takes.height, takes.width, self.crop)
+        scaled = (cut - np.asarray(self.mean, np.float32)) / np.asarray(self.std, np.float32)
+        ordered = scaled.transpose(2, 0, 1) if takes.channels_first else scaled
+        return np.ascontiguousarray(ordered[np.newaxis], dtype=takes.dtype)
+
+    def _prepare(self) -> tuple[Input, str]:
+        """What the network takes, and the name of the output."""
+        check_whole("size", self.size, optional=True)
+        check_positive("crop", self.crop, most=1.0)
+        inputs, outputs = self._session.get_inputs(), [one.name for one in self._session.get_outputs()]
+        if len(inputs) != 1:
+            raise ValueError(f"{self.path_to_onnx} has {len(inputs)} inputs; give a network that has one, images.")
+        if self.output is not None and self.output not in outputs:
+            known = ", ".join(map(repr, outputs))
+            raise ValueError(f"output={self.output!r} is not one of the network's outputs, {known}.")
+        takes = self._read_input(inputs[0])
+        for name, values in (("mean", self.mean), ("std", self.std)):
+            array = np.asarray(values, dtype=np.float64)
+            if array.shape not in ((), (1,), (takes.channels,)) or (name == "std" and not (array > 0).all()):
+                raise ValueError(f"{name}={values!r} must be {takes.channels} numbers, one for each channel.")
+        return takes, self.output or outputs[0]
+
+    def _read_input(self, one: Any) -> Input:
+        shape = [side if isinstance(side, int) else None for side in one.shape]
+        first = len(shape) == 4 and shape[1] in (1, 3)
+        fits = len(shape) == 4 and (first or shape[3] in (1, 3)) and shape[0] in (1, None)
+        if not fits or one.type not in TYPES:
+            raise ValueError(
+                f"{self.path_to_onnx} takes {one.type} of shape {one.shape}; give a network for floats of shape "
+                "(1 or any, channels, height, width) or (1 or any, height, width, channels), channels 1 or 3."
+            )
+        channels, *sides = (shape[1], shape[2], shape[3]) if first else (shape[3], shape[1], shape[2])
+        if self.size is not None and any(side not in (None, self.size) for side in sides):
+            raise ValueError(f"size={self.size} is not the network's {sides}; use size=None.")
+        height, width = (side or self.size or USUAL_SIZE for side in sides)
+        return Input(one.name, height, width, channels or 3, first, TYPES[one.type])
+
+    @property
+    def _session(self) -> Any:
+        """The network, loaded when it is first needed or has changed."""
+        path = Path(self.path_to_onnx)
+        if not path.is_file():
+            raise ValueError(f"path_to_onnx={str(path)!r} is no file; give that of a network.")
+        key = (str(path), path.stat().st_mtime_ns, path.stat().st_size)
+        if self.__dict__.get("_loaded", (None,))[0] != key:
+            self._loaded = (key, load_network(path))
+        return self._loaded[1]
+
+    def __getstate__(self) -> Any:
+        """Everything but the loaded network."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_loaded"}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.no_validation = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def load_network(path: Path) -> Any:
+    """Of one thread, because several images go through at once."""
+    try:
+        onnxruntime = import_module("onnxruntime")
+    except ImportError as error:
+        raise ImportError('Networks need onnxruntime: pip install "nearboost[onnx]"') from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its errors have no base of their own
+        said = str(error).partition("\n")[0]
+        raise ValueError(f"{path} could not be loaded as a network ({said}).") from error
+
+
+def cut_out(pixels: NDArray[np.float32], height: int, width: int, crop: float) -> NDArray[np.float32]:
+    """The middle of an image, resized so that it fills height and width with the share ``crop`` of a side."""
+    cv2 = needs("cv2")
+    factor = max(height / pixels.shape[0], width / pixels.shape[1]) / crop
+    rows, columns = max(height, round(pixels.shape[0] * factor)), max(width, round(pixels.shape[1] * factor))
+    method = cv2.INTER_AREA if factor < 1 else cv2.INTER_LINEAR
+    resized = cv2.resize(pixels, (columns, rows), interpolation=method).reshape(rows, columns, -1)
+    top, left = (rows - height) // 2, (columns - width) // 2
+    return np.asarray(resized[top : top + height, left : left + width])
+
+
+def as_row(found: NDArray[Any], channels_first: bool) -> NDArray[np.float32]:
+    """An output for one image as one row: maps are averaged over places, sequences over tokens."""
+    one = found[0].astype(np.float32)
+    if one.ndim == 2:
+        return np.asarray(one.mean(axis=0))
+    if one.ndim == 3:
+        return np.asarray(one.mean(axis=(1, 2) if channels_first else (0, 1)))
+    return one.ravel()
