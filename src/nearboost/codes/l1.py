@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
-from nearboost.codes.dictionary import check_neighborhood
+from nearboost.codes.dictionary import check_neighborhood, ends_of
 from nearboost.codes.fista import GradientSteps
 from nearboost.codes.lists import SOLVERS, GrowingLists, LeastSquares, ListCoder, NearLists
 from nearboost.codes.near import NearestSamples
@@ -93,7 +93,7 @@ class L1Dictionary:
         with progress_bar("Coding", len(Q), self._verbose) as advance:
             in_pieces(code_piece, len(Q), self._coder.columns, self._n_jobs, advance)
         warn_of_unsolved(solved)
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indptr = ends_of(lengths)
         return csr_array((joined(weights), joined(samples), indptr), shape=(len(Q), len(self.samples)))
 
 
