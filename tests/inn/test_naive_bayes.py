@@ -300,7 +300,7 @@ def test_wrong_images(image, message):
 def test_wrong_sets_and_labels():
     with pytest.raises(ValueError, match="There are 24 images and 23 labels; give one label an image"):
         NaiveBayesNN().fit(IMAGES, Y[:-1])
-    with pytest.raises(ValueError, match="The labels are none; give images of two classes or more"):
+    with pytest.raises(ValueError, match="There are no images; give images of two classes or more"):
         NaiveBayesNN().fit([], [])
     with pytest.raises(ValueError, match="The labels hold one class only; give images"):
         NaiveBayesNN().fit(IMAGES, np.zeros(24))

@@ -39,7 +39,7 @@ class LocalSets(Sequence[LocalSet]):
     Parameters
     ----------
     n_sets : how many images
-    make : makes the set of an image from its number, 0 to ``n_sets`` - 1: a `LocalSet`, or a matrix of descriptors;
+    make : makes the set of an image, a `LocalSet` or a matrix of descriptors, from its number, which begins at 0;
         called each time it is asked for
 
     Examples

@@ -122,7 +122,7 @@ class PartwiseTerms:
 
 
 def ends_of(lengths: NDArray[np.integer]) -> NDArray[np.integer]:
-    """Where each code begins and the last one ends; in 32 bits where they fit, which most of scikit-learn wants."""
+    """Where each code begins and the last one ends; in 32 bits where they fit, as scikit-learn wants."""
     ends = np.concatenate([[0], np.cumsum(lengths)])
     return ends.astype(np.int32) if ends[-1] < 2**31 else ends
 

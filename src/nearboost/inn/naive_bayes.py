@@ -199,8 +199,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         silent = np.flatnonzero(~scores.any(axis=1) & (np.array(lengths) > 0))
         if silent.size and self.representation == "l1":
             warnings.warn(
-                f"No descriptor of {silent.size} of {len(sets)} images has any weights, first image {silent[0]}, so "
-                "that no class is likelier than another; use a smaller regularization.",
+                f"No descriptor of {silent.size} of {len(sets)} images has any weights, first image {silent[0]}, "
+                "so that no class is likelier than another; use a smaller regularization.",
                 UserWarning,
                 stacklevel=3,
             )

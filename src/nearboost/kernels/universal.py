@@ -60,8 +60,8 @@ def delta_of_ratio(loss, ratio):
 def exact_delta(j, scale, graph, state, loss):
     """Root of eq. (2.15), Σ b s w(margin + δ b s) = 0 over R_j: Newton kept inside a bracket.
 
-    The left side falls in δ and both signs occur, so the root is unique. Starts from the δ known last. Far from the
-    root Newton's steps are short, 1/b for votes b; halving the bracket takes over where they take too long.
+    The left side falls in δ and both signs occur, so the root is unique. Starts from the δ known last. Far from
+    the root Newton's steps are short, 1/b for votes b; halving the bracket takes over where they are too many.
     """
     low, high = -np.inf, np.inf
     delta = state.known[j]
