@@ -116,3 +116,15 @@ def test_mistakes_are_named():
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_a_class_without_weights_is_the_farthest():
+    assert crc.ratio(np.array([2.0, 3.0]), np.array([4.0, 0.0])).tolist() == [0.5, np.finfo(np.float64).max]
+
+
+def test_rows_too_large_for_the_ridge_are_named():
+    X, y, _ = problem((30, 20))
+    with pytest.raises(ValueError, match="is lost beside products of rows as large as"):
+        CRCClassifier(normalize=False).fit(np.hstack([X, X]) * 1e8, y)
+    with pytest.raises(ValueError, match="whose products with others may overflow"):
+        CRCClassifier(normalize=False).fit(X * 1e250, y)

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_positive
+from nearboost.codes.l1 import check_sizes
 from nearboost.inn.code_classifier import CodeClassifier
 from nearboost.inn.decisions import Decision, Scores, membership, shares_of
 
@@ -73,9 +74,10 @@ class CRCClassifier(CodeClassifier):
         check_positive("regularization", self.regularization)
 
     def _decide_by(self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]) -> Decision:
+        check_sizes(X)
         X, regularization = X.astype(np.float64), float(self.regularization)
         if self.decision == "weights":
-            return RidgeSums(RidgeCodes(X, regularization), classes, weights, self.verbose)
+            return RidgeSums(RidgeCodes(X, regularization), classes, weights / weights.max(), self.verbose)
         X, classes = condensed(X, classes)
         return RidgeResiduals(RidgeCodes(X, regularization), classes, self.verbose)
 
@@ -93,7 +95,13 @@ class RidgeCodes:
         self.by_features = X.shape[1] <= len(X)
         products = X.T @ X if self.by_features else X @ X.T
         products[np.diag_indices_from(products)] += regularization
-        self._factor = cho_factor(products, lower=True, overwrite_a=True)
+        try:
+            self._factor = cho_factor(products, lower=True, overwrite_a=True)
+        except LinAlgError:
+            raise ValueError(
+                f"regularization={regularization:g} is lost beside products of rows as large as "
+                f"{products.max():.3g}; use a larger one, or divide the rows by a number."
+            ) from None
 
     def weights(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         """w of each query, a row each."""
