@@ -28,7 +28,7 @@ def read_mat(path: str | PathLike[str]) -> MatRows:
     Two layouts are known. ``fea`` and ``gnd``: rows and labels, as Extended Yale B and ORL are handed around.
     ``TrainSet`` and ``TestSet``: structs with labels in ``y`` and, in ``X`` or ``x``, either a matrix with one row
     (or one column) for each label, or a stack of images, numbered by the last axis (or the first), whose pixels
-    become rows. Where both would do, rows of matrices and the last axis of stacks are taken, alike in both structs.
+    become rows. Where both would do, rows of matrices and the last axis of stacks are taken, alike in both.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def read_mat(path: str | PathLike[str]) -> MatRows:
                 return MatRows(train.rows(axis), train.labels, test.rows(axis), test.labels)
         raise ValueError(
             f"{path}: TrainSet has values of shape {train.values.shape} for {len(train.labels)} labels and "
-            f"TestSet {test.values.shape} for {len(test.labels)}, which make no rows of one length; arrange both alike."
+            f"TestSet {test.values.shape} for {len(test.labels)}, which make no rows of one length; "
+            "arrange both alike."
         )
     names = ", ".join(sorted(name for name in found if not name.startswith("__"))) or "nothing"
     raise ValueError(f"{path} holds {names}; expected {LAYOUTS}.")
