@@ -1,0 +1,114 @@
+"""More descriptors of images: ``python -m benchmarks.features_more``.
+
+Images per second on one core of BIF, Nimble, the codings of `SpatialPyramid` and extraction into a store, 256 x 256
+pixels. Images, threads and timing are as in `benchmarks.features`. Where 2D HeLa is there, also the accuracy of BIF on
+its cells, with masks and without, mean of 4 folds. Prints tables in Markdown and writes
+``benchmarks/results/features_more.json``.
+"""
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import available, data_folder
+from benchmarks.features import SIDE, fastest, photos
+from benchmarks.machine import read_results, write_results
+from benchmarks.tables import markdown
+from nearboost import INNClassifier
+from nearboost.base.images import read_image
+from nearboost.features.bif import BioInspiredFeatures
+from nearboost.features.codings import CODINGS
+from nearboost.features.nimble import Nimble
+from nearboost.features.pyramid import SpatialPyramid
+from nearboost.features.sift import DenseSIFT
+from nearboost.features.store import extract
+
+
+def descriptors(images: list[NDArray[np.uint8]], rounds: int, folder: Path) -> dict[str, float]:
+    """Milliseconds an image; pyramids without the description of patches."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    masks = [one > 100 for one in images]
+    four, five = BioInspiredFeatures(n_jobs=1), BioInspiredFeatures((5,), 32, n_jobs=1)
+    nimble = Nimble(n_jobs=1, n_patches=10_000, max_descriptors=4_000).fit(images)
+    described = list(DenseSIFT(step=8, bin_sizes=(4,)).transform(images))
+    settings = {"n_words": 1024, "n_jobs": 1, "max_descriptors": 15_000}
+    pyramids = {coding: SpatialPyramid(coding, **settings).fit(described) for coding in CODINGS}
+    for number, one in enumerate(images):
+        Image.fromarray(one).save(folder / f"{number}.png")
+
+    def store() -> None:
+        shutil.rmtree(folder / "stores", ignore_errors=True)
+        extract(folder, five, folder / "stores", n_jobs=1)
+
+    ways: dict[str, Callable[[], Any]] = {
+        "BIF, 4 scales, 256 bins, masks": lambda: four.transform(images, masks),
+        "BIF, scale 5, 32 bins": lambda: five.transform(images),
+        "the same from PNG files into a store": store,
+        "Nimble, 100 fixations": lambda: list(nimble.transform(images)),
+    }
+    for coding, pyramid in pyramids.items():
+        ways[f'SpatialPyramid("{coding}"), {len(described[0])} patches'] = lambda p=pyramid: p.transform(described)
+    for way in ways.values():
+        way()  # compile, and bring memory in
+    return {name: 1000 * seconds / len(images) for name, seconds in fastest(ways, rounds).items()}
+
+
+def cells() -> dict[str, dict[str, float]]:
+    """Accuracy on 2D HeLa by square roots of histograms, on the cell alone and on the whole image."""
+    paths = sorted((data_folder() / "hela2d").glob("*/*.tif"))
+    if not paths:
+        return {}
+    images = [read_image(path) for path in paths]
+    kinds = [path.parent.name for path in paths]
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    contenders = {
+        "k-NN, k = 5": KNeighborsClassifier(5),
+        "INN": INNClassifier(normalize=True),
+        "RBF-SVM, C = 30, γ = 2": SVC(C=30, gamma=2),
+    }
+    found = {}
+    for name, masks in (("cell", [one > 0 for one in images]), ("whole image", None)):
+        rows = np.sqrt(BioInspiredFeatures().transform(images, masks))
+        found[name] = {
+            contender: float(cross_val_score(model, rows, kinds, cv=folds).mean())
+            for contender, model in contenders.items()
+        }
+    return found
+
+
+def main() -> None:
+    """Measure, write and print; or print what was written."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--images", type=int, default=20)
+    parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
+    options = parser.parse_args()
+    if not options.show:
+        before = os.getloadavg()
+        with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
+            found = descriptors(photos(options.images), options.rounds, Path(folder))
+        payload = {"images": "Scene-15" if available("scene15") else "generated", "load_before": before}
+        write_results("features_more", {**payload, "descriptors": found, "cells": cells()})
+    results = read_results("features_more")
+    rows = [[name, f"{ms:.2f}", f"{1000 / ms:,.0f}"] for name, ms in results["descriptors"].items()]
+    print(markdown([f"descriptor, {SIDE} x {SIDE}", "ms", "images/s"], rows))
+    for name, scores in results["cells"].items():
+        print(f"\n2D HeLa, {name}: " + ", ".join(f"{who} {100 * score:.1f}%" for who, score in scores.items()))
+
+
+if __name__ == "__main__":
+    main()
