@@ -96,7 +96,6 @@ class UniversalBooster:
             judge_weight=weights.judge / max(weights.judge.sum(), np.finfo(float).tiny),
             agree=np.empty(n_voters),
             differ=np.empty(n_voters),
-            two_sided=np.empty(n_voters, dtype=np.bool_),
             mean_vote=np.empty(n_voters),
             largest_vote=np.empty(n_voters),
             open=self._eligible.astype(np.float64),

@@ -81,7 +81,6 @@ class UniversalState(NamedTuple):
     judge_weight: Any
     agree: Any
     differ: Any
-    two_sided: Any
     mean_vote: Any
     largest_vote: Any
     open: Any

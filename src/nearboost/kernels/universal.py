@@ -88,8 +88,20 @@ def exact_delta(j, scale, graph, state, loss):
 
 
 @kernel
+def is_two_sided(j, graph, state):
+    """Whether rows that still have a weight agree with the candidate, and others differ: else there is no root."""
+    agrees, differs = False, False
+    for entry in range(graph.reverse_ptr[j], graph.reverse_ptr[j + 1]):
+        i = graph.reverse[entry]
+        if state.raw[i] > 0.0:
+            agrees |= state.codes[i] == state.codes[j]
+            differs |= state.codes[i] != state.codes[j]
+    return agrees and differs
+
+
+@kernel
 def side_sums(graph, state):
-    """W⁺ and W⁻ of each candidate, whether both sides have members, and its mean and its largest vote."""
+    """W⁺ and W⁻ of each candidate, and its mean and its largest vote."""
     for j in range(len(state.agree)):
         agree, differ, votes, largest = 0.0, 0.0, 0.0, 0.0
         members = 0
@@ -106,7 +118,6 @@ def side_sums(graph, state):
                     differ += vote * state.raw[i]
         state.agree[j] = agree
         state.differ[j] = differ
-        state.two_sided[j] = agree > 0.0 and differ > 0.0
         state.mean_vote[j] = votes / members if members > 0 else 1.0
         state.largest_vote[j] = largest if members > 0 else 1.0
 
@@ -192,7 +203,7 @@ def measure_deltas(total, graph, step, state):
     for j in range(len(state.known)):
         if state.open[j] == 0.0:
             continue
-        if step.closed_form or not state.two_sided[j]:
+        if step.closed_form or not is_two_sided(j, graph, state):
             ratio = smoothed_ratio(state.agree[j], state.differ[j], smoothing, tilt * state.codes[j])
             delta = delta_of_ratio(step.loss, ratio) / state.mean_vote[j]
             state.known[j] = min(delta, FARTHEST / state.largest_vote[j])
