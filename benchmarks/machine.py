@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).resolve().parent / "results"
-LIBRARIES = ("nearboost", "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "imbalanced-learn")
+LIBRARIES = (
+    "nearboost",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "faiss-cpu",
+    "imbalanced-learn",
+    "opencv-python-headless",
+)
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nearboost.base.local_sets import LocalSets
+    from nearboost.base.local_sets import LocalSet, LocalSets
     from nearboost.boosting.knn import KNNClassifier
     from nearboost.boosting.mapboost import MAPBoostClassifier
     from nearboost.boosting.mlnn import MLNNClassifier
@@ -34,6 +34,7 @@ __all__ = [
     "INNCoder",
     "INNProjection",
     "KNNClassifier",
+    "LocalSet",
     "LocalSets",
     "MAPBoostClassifier",
     "MLNNClassifier",
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "LocalSet": "nearboost.base.local_sets",
     "regularized_lda": "nearboost.inn.recipes",
     "eigenfaces": "nearboost.inn.recipes",
     "LocalSets": "nearboost.base.local_sets",

@@ -42,6 +42,14 @@ def test_a_list_of_matrices_is_a_list_of_sets():
     assert LocalSets.of(sets) is sets
 
 
+def test_what_is_made_may_be_a_matrix():
+    sets = LocalSets(3, lambda i: VALUES[: i + 1].tolist())
+    assert [len(one) for one in sets] == [1, 2, 3]
+    np.testing.assert_array_equal(sets[2].values, VALUES[:3])
+    with pytest.raises(ValueError, match="n_sets=-1 must be a whole number of at least 0"):
+        LocalSets(-1, lambda i: VALUES)
+
+
 def test_a_sample_draws_as_many_from_each_image_and_repeats():
     sets = LocalSets.of([VALUES + 100 * i for i in range(50)])
     sample = sets.sample(120, 3)

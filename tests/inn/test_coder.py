@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from codes.problems import random_rows
@@ -150,3 +152,12 @@ def test_wrong_rows():
             getattr(INNCoder(), method)(Q)
     with pytest.raises(NotFittedError):
         INNCoder().leave_one_out()
+
+
+@pytest.mark.parametrize("classifier", [LinearSVC(), SGDClassifier(random_state=0), LogisticRegression()])
+def test_codes_go_into_linear_classifiers(classifier):
+    digits, labels = load_digits(return_X_y=True)
+    coder = INNCoder().fit(digits[:300])
+    codes = coder.leave_one_out()
+    assert codes.indices.dtype == codes.indptr.dtype == np.int32
+    assert classifier.fit(codes, labels[:300]).score(coder.transform(digits[300:600]), labels[300:600]) > 0.85

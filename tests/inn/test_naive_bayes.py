@@ -300,7 +300,7 @@ def test_wrong_images(image, message):
 def test_wrong_sets_and_labels():
     with pytest.raises(ValueError, match="There are 24 images and 23 labels; give one label an image"):
         NaiveBayesNN().fit(IMAGES, Y[:-1])
-    with pytest.raises(ValueError, match="The labels are none; give images of two classes or more"):
+    with pytest.raises(ValueError, match="There are no images; give images of two classes or more"):
         NaiveBayesNN().fit([], [])
     with pytest.raises(ValueError, match="The labels hold one class only; give images"):
         NaiveBayesNN().fit(IMAGES, np.zeros(24))
@@ -315,3 +315,12 @@ def test_wrong_sets_and_labels():
     with pytest.raises(NotFittedError):
         NaiveBayesNN().predict(QUERIES)
     assert NaiveBayesNN().fit(IMAGES, Y).predict([]).shape == (0,)
+
+
+def test_codes_without_weights_are_told():
+    images = [np.random.default_rng(i).normal(size=(4, 3)) for i in range(6)]
+    model = NaiveBayesNN("l1", regularization=1e6).fit(images, [0, 1] * 3)
+    with pytest.warns(UserWarning, match="No descriptor of 2 of 2 images has any weights, first image 0"):
+        np.testing.assert_array_equal(model.predict_proba(images[:2]), 0.5)
+    with pytest.raises(ValueError, match="'nn' has no regularization"):
+        NaiveBayesNN("nn", regularization=0.1).fit(images, [0, 1] * 3)

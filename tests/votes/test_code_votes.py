@@ -63,6 +63,15 @@ def test_learning_lowers_the_risk_and_explanations_add_up(model):
         assert np.all(explanation.votes > 0)
 
 
+@pytest.mark.parametrize("start", ["zero", "vote"])
+@pytest.mark.parametrize("loss", ["exp", "log", "mat"])
+def test_votes_of_all_sizes_do_not_break_the_steps_of_unn(loss, start):
+    model = UNNClassifier(vote_weights="inn", loss=loss, start=start, n_rounds=60).fit(X[:300], y[:300])
+    for risk in model.history_:
+        assert np.isfinite(risk).all()
+        assert risk[-1] < risk[0]
+
+
 def test_queries_are_coded_by_the_kept_prototypes():
     model = N3Classifier(30, vote_weights="inn", n_prototypes=80, n_rounds=5).fit(X[:400], y[:400])
     kept = X[model.prototypes_]

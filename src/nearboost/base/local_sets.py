@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
+from nearboost.base.validation import check_whole
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,13 @@ class LocalSets(Sequence[LocalSet]):
     Parameters
     ----------
     n_sets : how many images
-    make : makes the set of an image from its number, 0 to ``n_sets`` - 1; called each time it is asked for
+    make : makes the set of an image, a `LocalSet` or a matrix of descriptors, from its number, which begins at 0;
+        called each time it is asked for
 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.base.local_sets import LocalSets
+    >>> from nearboost import LocalSets
     >>> sets = LocalSets.packed(np.arange(10.0).reshape(5, 2), offsets=[0, 2, 5])
     >>> [len(one) for one in sets]
     [2, 3]
@@ -53,7 +55,8 @@ class LocalSets(Sequence[LocalSet]):
            [4., 6.]])
     """
 
-    def __init__(self, n_sets: int, make: Callable[[int], LocalSet]) -> None:
+    def __init__(self, n_sets: int, make: Callable[[int], LocalSet | ArrayLike]) -> None:
+        check_whole("n_sets", n_sets, least=0)
         self._numbers: Sequence[int] = range(n_sets)
         self._make = make
 
@@ -101,12 +104,7 @@ class LocalSets(Sequence[LocalSet]):
             raise ValueError(
                 f"Got an array of shape {arrays.shape}; give a list with one matrix of descriptors for each image."
             )
-        given = list(arrays)
-
-        def read(i: int) -> LocalSet:
-            return given[i] if isinstance(given[i], LocalSet) else LocalSet(np.asarray(given[i]))
-
-        return cls(len(given), read)
+        return cls(len(arrays), list(arrays).__getitem__)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -118,7 +116,8 @@ class LocalSets(Sequence[LocalSet]):
     def __getitem__(self, index: int | slice) -> "LocalSet | LocalSets":
         if isinstance(index, slice):
             return self.take(range(len(self))[index])
-        return self._make(self._numbers[index])
+        made = self._make(self._numbers[index])
+        return made if isinstance(made, LocalSet) else LocalSet(np.asarray(made))
 
     def take(self, indices: Iterable[int]) -> "LocalSets":
         """Some of the sets, in the order given."""

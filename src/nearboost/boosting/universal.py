@@ -98,6 +98,7 @@ class UniversalBooster:
             differ=np.empty(n_voters),
             two_sided=np.empty(n_voters, dtype=np.bool_),
             mean_vote=np.empty(n_voters),
+            largest_vote=np.empty(n_voters),
             open=self._eligible.astype(np.float64),
             known=np.zeros(n_voters),
             changed=np.ones(n_voters, dtype=np.bool_),

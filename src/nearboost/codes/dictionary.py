@@ -89,7 +89,7 @@ class Dictionary:
                 terms = self._picker.pick(Q[block], own[block], advance)
                 parts.append(summed(terms, self.series.weights, len(self.samples)))
         lengths, samples, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indptr = ends_of(lengths)
         return csr_array((weights, samples, indptr), shape=(len(Q) * self.n_parts, len(self.samples)))
 
 
@@ -119,6 +119,12 @@ class PartwiseTerms:
             terms.counts[part :: len(self.pickers)] = found.counts
         advance(len(Q))
         return terms
+
+
+def ends_of(lengths: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Where each code begins and the last one ends; in 32 bits where they fit, as scikit-learn wants."""
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return ends.astype(np.int32) if ends[-1] < 2**31 else ends
 
 
 def residuals(samples: NDArray[Any], Q: NDArray[Any], codes: csr_array, n_parts: int) -> NDArray[np.float64]:

@@ -11,8 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
-from nearboost.codes.dictionary import check_neighborhood
-from nearboost.codes.fista import GradientSteps
+from nearboost.codes.dictionary import check_neighborhood, ends_of
 from nearboost.codes.lists import SOLVERS, GrowingLists, LeastSquares, ListCoder, NearLists
 from nearboost.codes.near import NearestSamples
 from nearboost.codes.pieces import Room, in_pieces
@@ -38,10 +37,10 @@ class L1Dictionary:
     X : the samples, C-contiguous, float32 or float64
     regularization : λ; scikit-learn's Lasso divides it by the number of features
     solver : {"lasso", "lars", "fista"}
-        How codes over lists are made; they are the same. "lasso" gives one sample after the other a weight and
-        goes to the minimum of the weights' signs each time, as feature-sign search does; "lars" follows the
-        homotopy from a large λ down to the wanted one. "fista" has no lists: it takes gradient steps in all
-        weights until the duality gap is below 1e-6 times ½|q|².
+        How codes over lists are made. "lasso" gives one sample after the other a weight and goes to the minimum of
+        the weights' signs each time, as feature-sign search does. "lars" follows the homotopy from a large λ down
+        to the wanted one. "fista" takes accelerated gradient steps. What the last two leave is finished by the
+        first, so that all give the same codes; "lasso" is the fastest.
     neighborhood : code each query by so many nearest samples alone; None means by all
     n_jobs : threads; None means all cores
     verbose : above 0, a progress bar on standard error
@@ -58,20 +57,15 @@ class L1Dictionary:
         verbose: int = 0,
     ) -> None:
         check_positive("regularization", regularization)
-        check_choice("solver", solver, (*SOLVERS, "fista"))
+        check_choice("solver", solver, SOLVERS)
         check_whole("neighborhood", neighborhood, optional=True)
         check_neighborhood(neighborhood, len(X))
         count_threads(n_jobs)
         check_sizes(X)
         self.samples = X
         self._n_jobs, self._verbose = n_jobs, verbose
-        if solver == "fista" and neighborhood is not None:
-            raise ValueError(
-                'solver="fista" works on many rows and the same samples at a time; use "lasso" or "lars" with a '
-                "neighborhood."
-            )
-        problem = LeastSquares(X, float(regularization), SOLVERS.get(solver, 0))
-        self._coder: ListCoder = GradientSteps(problem) if solver == "fista" else GrowingLists(problem)
+        problem = LeastSquares(X, float(regularization), solver)
+        self._coder: ListCoder = GrowingLists(problem)
         if neighborhood is not None and neighborhood < len(X):
             near = NearestSamples(NeighborSearch(X, n_jobs=n_jobs).rows, neighborhood)
             self._coder = NearLists(problem, near)
@@ -93,7 +87,7 @@ class L1Dictionary:
         with progress_bar("Coding", len(Q), self._verbose) as advance:
             in_pieces(code_piece, len(Q), self._coder.columns, self._n_jobs, advance)
         warn_of_unsolved(solved)
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indptr = ends_of(lengths)
         return csr_array((joined(weights), joined(samples), indptr), shape=(len(Q), len(self.samples)))
 
 

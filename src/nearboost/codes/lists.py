@@ -39,9 +39,9 @@ class Lists(NamedTuple):
 class LeastSquares:
     """The problem to solve: the samples and λ. Slopes are products of samples with what a code leaves over."""
 
-    def __init__(self, X: NDArray[Any], regularization: float, solver: int) -> None:
+    def __init__(self, X: NDArray[Any], regularization: float, solver: str) -> None:
         self.X = X
-        self.regularization, self.solver = regularization, solver
+        self.regularization, self.solver = regularization, SOLVERS[solver]
         self.radius = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max()))
 
     def slacks(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ class ListCoder(Protocol):
     """A way to choose lists."""
 
     @property
-    def columns(self) -> NDArray[np.floating]:
+    def columns(self) -> NDArray[np.float32]:
         """What queries are multiplied with."""
 
     def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], room: Room) -> Lists:

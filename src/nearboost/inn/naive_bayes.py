@@ -122,8 +122,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
             raise ValueError(f"There are {len(sets)} images and {len(labels)} labels; give one label an image.")
         self.classes_, of_images = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            given = "hold one class only" if len(labels) else "are none"
-            raise ValueError(f"The labels {given}; give images of two classes or more.")
+            given = "The labels hold one class only" if len(labels) else "There are no images"
+            raise ValueError(f"{given}; give images of two classes or more.")
         images = [read_image(sets, number) for number in range(len(sets))]
         classes = np.repeat(of_images, [len(rows) for rows in images])
         descriptors = stack(images)
@@ -141,6 +141,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         check_choice("representation", self.representation, REPRESENTATIONS)
         check_whole("neighborhood", self.neighborhood, optional=True)
         check_positive("regularization", self.regularization, optional=True)
+        if self.representation == "nn" and self.regularization is not None:
+            raise ValueError("representation='nn' has no regularization; leave it None.")
         check_coding(INNCoder(coverage=self.coverage))
         count_threads(self.n_jobs)
 
@@ -194,6 +196,14 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
                 lengths += block
                 advance(len(block))
         warn_of_empty(lengths)
+        silent = np.flatnonzero(~scores.any(axis=1) & (np.array(lengths) > 0))
+        if silent.size and self.representation == "l1":
+            warnings.warn(
+                f"No descriptor of {silent.size} of {len(sets)} images has any weights, first image {silent[0]}, "
+                "so that no class is likelier than another; use a smaller regularization.",
+                UserWarning,
+                stacklevel=3,
+            )
         return scores
 
     def __sklearn_tags__(self) -> Any:

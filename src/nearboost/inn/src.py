@@ -22,9 +22,8 @@ class SRCClassifier(SparseCodeClassifier):
     regularization : float
         λ. Rows of unit length have no weights at all from λ = 1 on, or somewhat below.
     solver : {"lasso", "lars", "fista"}
-        How the minimum is found; it is the same, up to rounding. "lasso" gives one sample after the other a
-        weight, "lars" follows the path from a large λ down, "fista" takes accelerated gradient steps, many rows at
-        a time, and is the slowest and the least exact.
+        How the minimum is found; it is the same. "lasso" gives one sample after the other a weight, "lars" follows
+        the path from a large λ down, "fista" takes accelerated gradient steps. The first is the fastest.
     decision : {"weights", "residual"}
         "weights": each class gets its samples' share of the absolute weights (Timofte and Van Gool). "residual":
         the class whose own part of the sum comes nearest to the row wins (Wright et al. 2009).

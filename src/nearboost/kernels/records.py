@@ -83,6 +83,7 @@ class UniversalState(NamedTuple):
     differ: Any
     two_sided: Any
     mean_vote: Any
+    largest_vote: Any
     open: Any
     known: Any
     changed: Any

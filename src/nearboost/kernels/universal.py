@@ -14,6 +14,8 @@ from nearboost.kernels.oracle import LARGEST_DECREASE, LARGEST_DELTA, RANDOM, TI
 from nearboost.kernels.roots import inside
 
 STALE = 1e-3  # when the weights have fallen so far, sums kept by differences have lost as many digits
+MOST_STEPS, MOST_NEWTON_STEPS = 250, 40  # of the root finder
+FARTHEST = 30.0  # no margin moves farther in a step without a root: votes may differ by orders of magnitude
 VANISHED = 1e-280  # all margins are so large that no weight is left to learn from
 
 
@@ -58,11 +60,12 @@ def delta_of_ratio(loss, ratio):
 def exact_delta(j, scale, graph, state, loss):
     """Root of eq. (2.15), Σ b s w(margin + δ b s) = 0 over R_j: Newton kept inside a bracket.
 
-    The left side falls in δ and both signs occur, so the root is unique. Starts from the δ known last.
+    The left side falls in δ and both signs occur, so the root is unique. Starts from the δ known last. Far from
+    the root Newton's steps are short, 1/b for votes b; halving the bracket takes over where they are too many.
     """
     low, high = -np.inf, np.inf
     delta = state.known[j]
-    for _ in range(200):
+    for n_steps in range(MOST_STEPS):
         value = 0.0
         slope = 0.0
         for entry in range(graph.reverse_ptr[j], graph.reverse_ptr[j + 1]):
@@ -76,7 +79,7 @@ def exact_delta(j, scale, graph, state, loss):
         else:
             high = delta
         following = delta + value / slope if slope > 0.0 else np.inf
-        if not low < following < high:
+        if not low < following < high or n_steps >= MOST_NEWTON_STEPS:
             following = inside(low, high)
         if abs(following - delta) <= 1e-14 * max(1.0, abs(delta)):
             return following
@@ -86,9 +89,9 @@ def exact_delta(j, scale, graph, state, loss):
 
 @kernel
 def side_sums(graph, state):
-    """W⁺ and W⁻ of each candidate, whether both sides have members, and its mean vote."""
+    """W⁺ and W⁻ of each candidate, whether both sides have members, and its mean and its largest vote."""
     for j in range(len(state.agree)):
-        agree, differ, votes = 0.0, 0.0, 0.0
+        agree, differ, votes, largest = 0.0, 0.0, 0.0, 0.0
         members = 0
         for entry in range(graph.reverse_ptr[j], graph.reverse_ptr[j + 1]):
             i = graph.reverse[entry]
@@ -96,6 +99,7 @@ def side_sums(graph, state):
             if state.raw[i] > 0.0:
                 members += 1
                 votes += vote
+                largest = max(largest, vote)
                 if state.codes[i] == state.codes[j]:
                     agree += vote * state.raw[i]
                 else:
@@ -104,6 +108,7 @@ def side_sums(graph, state):
         state.differ[j] = differ
         state.two_sided[j] = agree > 0.0 and differ > 0.0
         state.mean_vote[j] = votes / members if members > 0 else 1.0
+        state.largest_vote[j] = largest if members > 0 else 1.0
 
 
 @kernel
@@ -189,7 +194,8 @@ def measure_deltas(total, graph, step, state):
             continue
         if step.closed_form or not state.two_sided[j]:
             ratio = smoothed_ratio(state.agree[j], state.differ[j], smoothing, tilt * state.codes[j])
-            state.known[j] = delta_of_ratio(step.loss, ratio) / state.mean_vote[j]
+            delta = delta_of_ratio(step.loss, ratio) / state.mean_vote[j]
+            state.known[j] = min(delta, FARTHEST / state.largest_vote[j])
         elif state.changed[j] or step.loss != EXP:
             state.known[j] = exact_delta(j, 1.0 / total, graph, state, step.loss)
         state.changed[j] = False
