@@ -33,6 +33,11 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.inn_votes
 	$(BIN)/python -m benchmarks.inn_signs
 	$(BIN)/python -m benchmarks.inn_faces
+	$(BIN)/python -m benchmarks.slnd
+	$(BIN)/python -m benchmarks.slnd_defaults
+	$(BIN)/python -m benchmarks.slnd_figures
+	$(BIN)/python -m benchmarks.features
+	$(BIN)/python -m benchmarks.features_more
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict --quiet

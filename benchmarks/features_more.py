@@ -1,8 +1,8 @@
 """More descriptors of images: ``python -m benchmarks.features_more``.
 
-Images per second on one core of BIF, Nimble, the codings of `SpatialPyramid` and extraction into a store, for 256 x
-256 pixels. Images, threads and timing are as in `benchmarks.features`. Where 2D HeLa is there, also the accuracy of
-BIF on its cells, with masks and without, mean of 4 folds. Prints tables in Markdown and writes
+Images per second on one core of BIF, Nimble, the codings of `SpatialPyramid` and extraction into a store, 256 x
+256 pixels. Images, threads and timing are as in `benchmarks.features`. Where 2D HeLa is there, also the
+accuracy of BIF on its cells, with masks and without, mean of 4 folds. Prints tables in Markdown and writes
 ``benchmarks/results/features_more.json``.
 """
 

@@ -3,8 +3,8 @@
 Eigenvalues of the second moment; accuracy against the rank, against the rows that the second moment is measured
 on, and against the passes of SGD, SGD-P, SGD-QN, diagonal SLND and SLND with both losses, for the first and the
 first five answers. Everything is as published: one class against the rest, no damping, constant steps, and no
-intercept, but for the centred features of SGD-P, which cannot do without. Each method's step is the best of several
-on tracks held out; accuracies are those of the test rows. Writes ``benchmarks/results/slnd_figures.json`` and
+intercept, but for the centred features of SGD-P, which cannot do without. Each method's step is the best of six on
+tracks held out; accuracies are those of the test rows. Writes ``benchmarks/results/slnd_figures.json`` and
 ``docs/figures/slnd-*.png``; ``--show`` draws what was written last.
 """
 
@@ -138,6 +138,7 @@ def draw(results: Row) -> list[Path]:
         for row in results["passes"]:
             values = [100 * place[top] for place in row["course"]]
             axis.plot(np.arange(1, len(values) + 1), values, marker="o", markersize=3, label=row["name"])
+        axis.xaxis.set_major_locator(pyplot.MaxNLocator(integer=True))
         axis.set(xlabel="passes", ylabel="test accuracy, %", title=title)
         axis.grid(alpha=0.3)
     axes[0].legend(frameon=False)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nearboost.boosting.mlnn import MLNNClassifier
     from nearboost.boosting.n3 import N3Classifier
     from nearboost.boosting.unn import UNNClassifier
+    from nearboost.ensemble.split import SplitClassifier
     from nearboost.inn.classifier import INNClassifier
     from nearboost.inn.coder import INNCoder
     from nearboost.inn.crc import CRCClassifier
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from nearboost.inn.projection import LPP, SRLP, INNProjection
     from nearboost.inn.recipes import eigenfaces, regularized_lda
     from nearboost.inn.src import SRCClassifier
+    from nearboost.linear.contenders import LinearSGDClassifier
+    from nearboost.linear.slnd import SLNDClassifier
     from nearboost.losses import get_loss
     from nearboost.metric.itml import ITML
     from nearboost.neighbors import Neighbors, NeighborSearch
@@ -34,6 +37,7 @@ __all__ = [
     "INNCoder",
     "INNProjection",
     "KNNClassifier",
+    "LinearSGDClassifier",
     "LocalSet",
     "LocalSets",
     "MAPBoostClassifier",
@@ -42,7 +46,9 @@ __all__ = [
     "NaiveBayesNN",
     "NeighborSearch",
     "Neighbors",
+    "SLNDClassifier",
     "SRCClassifier",
+    "SplitClassifier",
     "UNNClassifier",
     "eigenfaces",
     "get_loss",
@@ -50,6 +56,9 @@ __all__ = [
 ]
 
 _HOME = {
+    "SplitClassifier": "nearboost.ensemble.split",
+    "LinearSGDClassifier": "nearboost.linear.contenders",
+    "SLNDClassifier": "nearboost.linear.slnd",
     "LocalSet": "nearboost.base.local_sets",
     "regularized_lda": "nearboost.inn.recipes",
     "eigenfaces": "nearboost.inn.recipes",

@@ -1,5 +1,7 @@
 """Sets of local descriptors: packed, lazy, cut, changed, sampled."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -71,7 +73,9 @@ def test_drawing_shows_progress_when_asked_for(capsys):
     assert "Drawing descriptors" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("offsets", [[0, 3], [1, 8], [0, 5, 3, 8], [[0, 8]], [0.0, 8.0], []])
+@pytest.mark.parametrize(
+    "offsets", [np.array([0, 5, 3, 8], dtype=np.uint64), [0, 3], [1, 8], [0, 5, 3, 8], [[0, 8]], [0.0, 8.0], []]
+)
 def test_offsets_that_do_not_fit_are_refused(offsets):
     with pytest.raises(ValueError, match="offsets must be whole numbers that rise from 0 to the 8 descriptors"):
         LocalSets.packed(VALUES, offsets)
@@ -84,7 +88,17 @@ def test_other_mistakes_are_named():
         LocalSets.packed(VALUES, OFFSETS, VALUES)
     with pytest.raises(ValueError, match="2 entries for 3 images"):
         LocalSets.packed(VALUES, OFFSETS, image_sizes=[(1, 1), (2, 2)])
-    with pytest.raises(ValueError, match="list with one matrix"):
-        LocalSets.of(VALUES)
+    for wrong in (VALUES, None, LocalSet(VALUES), "folder"):
+        with pytest.raises(ValueError, match="list with one matrix"):
+            LocalSets.of(wrong)
+    with pytest.raises(ValueError, match="n_descriptors=0 must be"):
+        LocalSets.of([VALUES]).sample(0)
     with pytest.raises(ValueError, match="no images"):
         LocalSets.of([]).sample(5)
+
+
+def test_sets_can_be_pickled():
+    places = np.linspace(0, 1, 16).reshape(8, 2)
+    for sets in (LocalSets.packed(VALUES, OFFSETS, places), LocalSets.of([VALUES, VALUES[:2]])[::-1]):
+        again = pickle.loads(pickle.dumps(sets))
+        assert [one.values.tolist() for one in again] == [one.values.tolist() for one in sets]

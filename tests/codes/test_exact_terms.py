@@ -11,6 +11,7 @@ from nearboost.codes.near import NearestSamples
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.searched import SearchedTerms
 from nearboost.codes.series import Series
+from nearboost.kernels import inn as kernels
 from nearboost.neighbors import NeighborSearch
 from neighbors.brute_force import lane_sum
 
@@ -145,3 +146,18 @@ def test_the_nearest_samples_are_those_of_a_search(kind, k):
         near = nearest.find(queries, own, room)
         expected = search.search(queries, k, query_groups=own, groups=np.arange(700))
         np.testing.assert_array_equal(near, np.sort(expected.indices, axis=1))
+
+
+def test_distances_on_the_grid_are_as_near_as_said():
+    """The bound holds, and is hardly looser than rounding to the nearest point needs."""
+    rng = np.random.default_rng(0)
+    distances = rng.random((5, 4000), dtype=np.float32) * np.float32(10.0) ** rng.integers(-20, 20, (5, 1))
+    grid, steps = np.empty(distances.shape, dtype=np.uint16), np.empty(5)
+    kernels.to_grid(distances, distances.max(axis=1).astype(np.float64), grid, steps)
+    off = np.abs(grid * steps[:, np.newaxis] - distances.astype(np.float64)) / steps[:, np.newaxis]
+    assert 0.49 < off.max() <= kernels.GRID_ERROR
+
+
+def test_the_limit_leaves_room_for_two_errors():
+    for lowest, error in ((-1000, 3.2), (0, 0.0), (7, 1e6), (2**31 - 10, 100.0)):
+        assert kernels.limit_above(lowest, error) >= min(lowest + 2 * error, 2**31 - 1)

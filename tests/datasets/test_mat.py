@@ -39,6 +39,17 @@ def test_structs_of_rows_or_images(tmp_path, field, values):
     np.testing.assert_array_equal(rows.y_test, LABELS[::-1])
 
 
+def test_both_structs_are_read_alike(tmp_path):
+    """A square test set would do as rows as well, and a stack as wide as it is long by either axis."""
+    wide, square = np.arange(28.0).reshape(4, 7), np.arange(16.0).reshape(4, 4)
+    rows = read_mat(write(tmp_path, TrainSet={"X": wide, "y": range(7)}, TestSet={"X": square, "y": range(4)}))
+    np.testing.assert_array_equal(rows.X, wide.T)
+    np.testing.assert_array_equal(rows.X_test, square.T)
+    stack = np.arange(75.0).reshape(5, 3, 5)
+    rows = read_mat(write(tmp_path, fea=stack, gnd=LABELS))
+    np.testing.assert_array_equal(rows.X[1], stack[:, :, 1].ravel())
+
+
 def test_mistakes_are_named(tmp_path):
     good = {"X": ROWS, "y": LABELS}
     with pytest.raises(FileNotFoundError, match="is not there"):
@@ -49,10 +60,12 @@ def test_mistakes_are_named(tmp_path):
         read_mat(write(tmp_path, TrainSet=good, TestSet={"X": ROWS}))
     with pytest.raises(ValueError, match=r"TestSet.X has shape \(5, 12\) for 3 labels"):
         read_mat(write(tmp_path, TrainSet=good, TestSet={"X": ROWS, "y": LABELS[:3]}))
-    with pytest.raises(ValueError, match="have 12 numbers and those of TestSet 6"):
+    with pytest.raises(ValueError, match="make no rows of one length; arrange both alike"):
         read_mat(write(tmp_path, TrainSet=good, TestSet={"X": ROWS[:, :6], "y": LABELS}))
     with pytest.raises(ValueError, match="finite numbers"):
         read_mat(write(tmp_path, fea=ROWS * np.nan, gnd=LABELS))
+    with pytest.raises(ValueError, match="the labels of fea holds something else than finite numbers"):
+        read_mat(write(tmp_path, fea=ROWS, gnd=LABELS * np.nan))
     with pytest.raises(ValueError, match="finite numbers"):
         read_mat(write(tmp_path, fea=np.array([["a", "b"], ["c", "d"]]), gnd=[1, 2]))
 

@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from codes.problems import random_rows
 from nearboost import INNClassifier, INNCoder
+from nearboost.inn import code_classifier
+from nearboost.inn.code_classifier import unit_rows
 
 X, Q = random_rows(0, m=90)
 Y = np.arange(90) % 3
@@ -129,8 +131,9 @@ def test_residuals_heed_no_other_weights():
 def test_the_first_of_equal_classes(decision):
     """The same samples under two names: a tie, which the first name wins."""
     y = np.repeat([1, 0], 45)
-    model = INNClassifier(decision="residual").fit(np.vstack([X[:45], X[:45]]), y)
-    np.testing.assert_array_equal(model.predict(Q), 0)
+    model = INNClassifier(decision=decision).fit(np.vstack([X[:45], X[:45]]), y)
+    # By weights the copy with the lower index takes all of a sample's weight; by residuals the classes tie.
+    np.testing.assert_array_equal(model.predict(Q), 1 if decision == "weights" else 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -205,3 +208,27 @@ def test_wrong_rows():
         INNClassifier().fit(X, Y + 0.5)
     with pytest.raises(ValueError, match="sample_weight is zero for every sample"):
         INNClassifier().fit(X, Y, sample_weight=np.zeros(90))
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_settings_changed_after_the_fit_do_not_matter(decision):
+    model = INNClassifier(decision=decision).fit(X, Y)
+    expected = model.decision_function(Q)
+    other = "residual" if decision == "weights" else "weights"
+    model.set_params(decision=other, normalize=True)
+    np.testing.assert_array_equal(model.decision_function(Q), expected)
+    assert hasattr(model, "predict_proba") == (decision == "weights")
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_blocks_of_rows_do_not_matter(monkeypatch, decision):
+    model = INNClassifier(decision=decision).fit(X, Y)
+    expected = model.decision_function(Q)
+    monkeypatch.setattr(code_classifier, "ROWS_AT_ONCE", 5)
+    np.testing.assert_array_equal(model.decision_function(Q), expected)
+
+
+def test_unit_rows_of_any_size():
+    rows = np.random.default_rng(0).normal(size=(4, 3))
+    for scale in (1e-250, 1e250):
+        np.testing.assert_allclose(unit_rows(rows * scale), unit_rows(rows), rtol=1e-14)

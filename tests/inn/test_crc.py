@@ -7,14 +7,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearboost import CRCClassifier
 from nearboost.inn import crc
-from nearboost.inn.crc import MomentResiduals, RidgeResiduals
 from reference import ridge
 
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": "a copy of a sample shares its weight",
     "check_estimators_dtypes": "a row of its small integers is all zeros, which is an error",
 }
-SHAPES = {"moments": (60, 5), "features": (30, 20), "samples": (20, 40)}
+SHAPES = {"condensed": (60, 5), "features": (30, 20), "samples": (20, 40)}
 
 
 def problem(shape, seed=0):
@@ -45,10 +44,9 @@ def test_scores_are_those_of_the_formulas(shape, normalize):
 
 
 def test_the_shapes_above_take_all_ways():
-    kinds = [type(CRCClassifier().fit(*problem(shape)[:2])._decision) for shape in SHAPES.values()]
-    assert kinds == [MomentResiduals, RidgeResiduals, RidgeResiduals]
-    sides = [CRCClassifier().fit(*problem(shape)[:2])._decision.codes.by_features for shape in SHAPES.values()]
-    assert sides == [True, True, False]
+    codes = [CRCClassifier().fit(*problem(shape)[:2])._decision.codes for shape in SHAPES.values()]
+    assert [len(one.X) for one in codes] == [20, 30, 20]  # four classes of five rows, where these were more
+    assert [one.by_features for one in codes] == [True, True, False]
 
 
 @pytest.mark.parametrize("decision", ["residual", "weights"])
@@ -71,6 +69,22 @@ def test_sample_weights():
     plain = CRCClassifier(decision="weights").fit(X, y).decision_function(Q)
     doubled = plain * [1, 2, 1, 1]
     np.testing.assert_allclose(heavy, doubled / doubled.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_nearly_dependent_features_and_a_tiny_ridge():
+    """Where squares of lengths would lose all digits, lengths keep them."""
+    X, y, _ = problem((200, 6))
+    rng = np.random.default_rng(1)
+    X = np.hstack([X, 1e-3 * X @ rng.normal(size=(6, 3))])
+    Q = np.hstack([rng.normal(size=(9, 6)), 1e-3 * rng.normal(size=(9, 3))])
+    U, s, V = np.linalg.svd(X, full_matrices=False)
+    weights = (Q @ V.T * (s / (s**2 + 1e-8))) @ U.T
+    expected = np.empty((9, 4))
+    for c in range(4):
+        own = weights[:, y == c]
+        expected[:, c] = np.linalg.norm(Q - own @ X[y == c], axis=1) / np.linalg.norm(own, axis=1)
+    model = CRCClassifier(1e-8, normalize=False).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(Q), -expected, rtol=1e-9)
 
 
 def test_duplicates_and_tiny_ridges_are_fine():
@@ -102,3 +116,15 @@ def test_mistakes_are_named():
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_a_class_without_weights_is_the_farthest():
+    assert crc.ratio(np.array([2.0, 3.0]), np.array([4.0, 0.0])).tolist() == [0.5, np.finfo(np.float64).max]
+
+
+def test_rows_too_large_for_the_ridge_are_named():
+    X, y, _ = problem((30, 20))
+    with pytest.raises(ValueError, match="is lost beside products of rows as large as"):
+        CRCClassifier(normalize=False).fit(np.hstack([X, X]) * 1e8, y)
+    with pytest.raises(ValueError, match="whose products with others may overflow"):
+        CRCClassifier(normalize=False).fit(X * 1e250, y)

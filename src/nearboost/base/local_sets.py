@@ -74,7 +74,7 @@ class LocalSets(Sequence[LocalSet]):
         if rows.ndim != 2:
             raise ValueError(f"values has shape {rows.shape}; give a matrix with one descriptor in each row.")
         whole = ends.ndim == 1 and len(ends) > 0 and np.issubdtype(ends.dtype, np.integer)
-        if not whole or ends[0] != 0 or ends[-1] != len(rows) or np.any(np.diff(ends) < 0):
+        if not whole or ends[0] != 0 or ends[-1] != len(rows) or np.any(ends[1:] < ends[:-1]):
             raise ValueError(
                 f"offsets must be whole numbers that rise from 0 to the {len(rows)} descriptors; set i is rows "
                 "offsets[i] to offsets[i + 1]."
@@ -84,26 +84,19 @@ class LocalSets(Sequence[LocalSet]):
         if image_sizes is not None and len(image_sizes) != len(ends) - 1:
             raise ValueError(f"image_sizes has {len(image_sizes)} entries for {len(ends) - 1} images.")
 
-        def cut(i: int) -> LocalSet:
-            part = slice(ends[i], ends[i + 1])
-            return LocalSet(
-                rows[part],
-                None if places is None else places[part],
-                None if sizes is None else sizes[part],
-                None if image_sizes is None else image_sizes[i],
-            )
-
-        return cls(len(ends) - 1, cut)
+        return cls(len(ends) - 1, _Packed(rows, ends.astype(np.int64), places, sizes, image_sizes))
 
     @classmethod
     def of(cls, arrays: Sequence[Any]) -> Self:
         """Sets from a list of matrices (or of `LocalSet`), one for each image; LocalSets stay as they are."""
         if isinstance(arrays, cls):
             return arrays
-        if isinstance(arrays, np.ndarray) and arrays.ndim != 3 and arrays.dtype != object:
-            raise ValueError(
-                f"Got an array of shape {arrays.shape}; give a list with one matrix of descriptors for each image."
+        one = isinstance(arrays, LocalSet | str) or not isinstance(arrays, Sequence | np.ndarray)
+        if one or (isinstance(arrays, np.ndarray) and arrays.ndim != 3 and arrays.dtype != object):
+            given = (
+                f"an array of shape {arrays.shape}" if isinstance(arrays, np.ndarray) else type(arrays).__name__
             )
+            raise ValueError(f"Got {given}; give a list with one matrix of descriptors for each image.")
         return cls(len(arrays), list(arrays).__getitem__)
 
     def __len__(self) -> int:
@@ -128,16 +121,13 @@ class LocalSets(Sequence[LocalSet]):
     def map(self, change: Callable[[LocalSet], NDArray[Any]]) -> "LocalSets":
         """The same sets with other values, made when asked for; positions and scales stay."""
 
-        def make(i: int) -> LocalSet:
-            one = self[i]
-            return LocalSet(change(one), one.positions, one.scales, one.image_size)
-
-        return LocalSets(len(self), make)
+        return LocalSets(len(self), _Changed(self, change))
 
     def sample(
         self, n_descriptors: int, random_state: int = 0, *, n_jobs: int | None = 1, verbose: int = 0
     ) -> NDArray[Any]:
-        """At most so many descriptors, drawn without repetition and about as many from each image."""
+        """At most so many descriptors, drawn without repetition and as many from each image, or all of fewer."""
+        check_whole("n_descriptors", n_descriptors)
         numbers = np.sort(np.random.default_rng(random_state).permutation(len(self))[:n_descriptors])
         share = n_descriptors // max(1, len(numbers))
 
@@ -150,6 +140,38 @@ class LocalSets(Sequence[LocalSet]):
             raise ValueError("There are no images to draw descriptors from; give at least one.")
         with progress_bar("Drawing descriptors", len(numbers), verbose) as advance:
             return np.concatenate(map_in_threads(draw, numbers.tolist(), n_jobs, advance))
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """Cuts sets out of arrays; a class, so that it can be pickled."""
+
+    rows: NDArray[Any]
+    ends: NDArray[np.int64]
+    places: NDArray[np.float32] | None
+    sizes: NDArray[np.float32] | None
+    image_sizes: Sequence[tuple[int, int]] | None
+
+    def __call__(self, i: int) -> LocalSet:
+        part = slice(self.ends[i], self.ends[i + 1])
+        return LocalSet(
+            self.rows[part],
+            None if self.places is None else self.places[part],
+            None if self.sizes is None else self.sizes[part],
+            None if self.image_sizes is None else self.image_sizes[i],
+        )
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """Makes a set with other values."""
+
+    sets: "LocalSets"
+    change: Callable[[LocalSet], NDArray[Any]]
+
+    def __call__(self, i: int) -> LocalSet:
+        one = self.sets[i]
+        return LocalSet(self.change(one), one.positions, one.scales, one.image_size)
 
 
 def _beside(rows: NDArray[Any], name: str, given: ArrayLike | None, shape: tuple[int, ...]) -> Any:

@@ -27,7 +27,8 @@ def read_mat(path: str | PathLike[str]) -> MatRows:
 
     Two layouts are known. ``fea`` and ``gnd``: rows and labels, as Extended Yale B and ORL are handed around.
     ``TrainSet`` and ``TestSet``: structs with labels in ``y`` and, in ``X`` or ``x``, either a matrix with one row
-    (or one column) for each label, or a stack of images, whose pixels become rows.
+    (or one column) for each label, or a stack of images, numbered by the last axis (or the first), whose pixels
+    become rows. Where both would do, rows of matrices and the last axis of stacks are taken, alike in both.
 
     Parameters
     ----------
@@ -46,15 +47,18 @@ def read_mat(path: str | PathLike[str]) -> MatRows:
     """
     found = _open(Path(path))
     if "fea" in found and "gnd" in found:
-        return MatRows(*_as_rows(path, "fea", found["fea"], found["gnd"]))
+        one = _Counted(path, "fea", found["fea"], found["gnd"])
+        return MatRows(one.rows(one.axes[0]), one.labels)
     if "TrainSet" in found and "TestSet" in found:
         train, test = (_read_struct(path, name, found[name]) for name in ("TrainSet", "TestSet"))
-        if train[0].shape[1] != test[0].shape[1]:
-            raise ValueError(
-                f"{path}: rows of TrainSet have {train[0].shape[1]} numbers and those of TestSet "
-                f"{test[0].shape[1]}; they must have as many."
-            )
-        return MatRows(*train, *test)
+        for axis in train.axes:
+            if axis in test.axes and train.rows(axis).shape[1] == test.rows(axis).shape[1]:
+                return MatRows(train.rows(axis), train.labels, test.rows(axis), test.labels)
+        raise ValueError(
+            f"{path}: TrainSet has values of shape {train.values.shape} for {len(train.labels)} labels and "
+            f"TestSet {test.values.shape} for {len(test.labels)}, which make no rows of one length; "
+            "arrange both alike."
+        )
     names = ", ".join(sorted(name for name in found if not name.startswith("__"))) or "nothing"
     raise ValueError(f"{path} holds {names}; expected {LAYOUTS}.")
 
@@ -73,7 +77,7 @@ def _open(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is no readable .mat file ({error}); it may be cut off.") from error
 
 
-def _read_struct(path: Any, name: str, struct: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _read_struct(path: Any, name: str, struct: NDArray[Any]) -> "_Counted":
     fields = struct.dtype.names or ()
     rows = next((field for field in ("X", "x") if field in fields), None)
     if rows is None or "y" not in fields or struct.size != 1:
@@ -81,22 +85,25 @@ def _read_struct(path: Any, name: str, struct: NDArray[Any]) -> tuple[NDArray[An
             f"{path}: {name} has the fields {', '.join(fields) or 'none'}; expected X (or x) with images or rows, "
             "and y with their labels."
         )
-    return _as_rows(path, f"{name}.{rows}", struct[rows].item(), struct["y"].item())
+    return _Counted(path, f"{name}.{rows}", struct[rows].item(), struct["y"].item())
 
 
-def _as_rows(
-    path: Any, name: str, values: NDArray[Any], labels: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """One row for each label, whichever axis of the values counts them; the first for matrices, else the last."""
-    values, y = np.asarray(values), np.asarray(labels).ravel()
-    axes = [0, 1] if values.ndim == 2 else [2, 0] if values.ndim == 3 else []
-    axis = next((axis for axis in axes if values.shape[axis] == len(y)), None)
-    if axis is None or not len(y):
-        raise ValueError(
-            f"{path}: {name} has shape {values.shape} for {len(y)} labels; expected a matrix with as many rows or "
-            "columns, or as many images height x width x number."
-        )
-    if values.dtype.kind not in "uif" or not np.isfinite(values).all():
-        raise ValueError(f"{path}: {name} holds something else than finite numbers.")
-    rows = np.moveaxis(values, axis, 0).reshape(len(y), -1)
-    return np.ascontiguousarray(rows), y
+class _Counted:
+    """Values and as many labels; ``axes`` are those of the values that may count them, the likeliest first."""
+
+    def __init__(self, path: Any, name: str, values: NDArray[Any], labels: NDArray[Any]) -> None:
+        self.values, self.labels = np.asarray(values), np.asarray(labels).ravel()
+        likely = [0, 1] if self.values.ndim == 2 else [2, 0] if self.values.ndim == 3 else []
+        self.axes = [axis for axis in likely if self.values.shape[axis] == len(self.labels) > 0]
+        if not self.axes:
+            raise ValueError(
+                f"{path}: {name} has shape {self.values.shape} for {len(self.labels)} labels; expected a matrix "
+                "with as many rows or columns, or as many images height x width x number."
+            )
+        for what, numbers in ((name, self.values), (f"the labels of {name}", self.labels)):
+            if numbers.dtype.kind not in "uif" or not np.isfinite(numbers).all():
+                raise ValueError(f"{path}: {what} holds something else than finite numbers.")
+
+    def rows(self, axis: int) -> NDArray[Any]:
+        """One row for each label."""
+        return np.ascontiguousarray(np.moveaxis(self.values, axis, 0).reshape(len(self.labels), -1))

@@ -70,7 +70,7 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from nearboost import N3Classifier
-    >>> from nearboost.ensemble.split import SplitClassifier
+    >>> from nearboost import SplitClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = SplitClassifier(N3Classifier(11, n_rounds=50), 4).fit(X[:900], y[:900])
     >>> print(f"{model.score(X[900:], y[900:]):.3f}")

@@ -15,12 +15,14 @@ from nearboost.inn.explanation import CodeExplanation
 from nearboost.neighbors.exact import largest_values
 
 DECISIONS = ("weights", "residual")
+ROWS_AT_ONCE = 8192  # whose codes are held until they are summed up
 
 
 def _weights_decide(classifier: "CodeClassifier") -> bool:
-    if classifier.decision != "weights":
+    decision = getattr(classifier, "_fitted_decision", classifier.decision)
+    if decision != "weights":
         raise AttributeError(
-            f"decision={classifier.decision!r} gives no probabilities; use decision_function, put the classifier "
+            f"decision={decision!r} gives no probabilities; use decision_function, put the classifier "
             'into a CalibratedClassifierCV, or use decision="weights".'
         )
     return True
@@ -58,6 +60,7 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         X, y, weights = (X, y, weights) if len(kept) == len(X) else (X[kept], y[kept], weights[kept])
         self.classes_, classes = np.unique(y, return_inverse=True)
         self._kept, self._labels = kept, y
+        self._fitted_decision, self._fitted_normalize = self.decision, self.normalize
         self._decision = self._decide_by(unit_rows(X) if self.normalize else X, classes, weights)
         return self
 
@@ -79,12 +82,13 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         rows = self._checked(X)
-        return self._decision.scores(rows)
+        blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE))
+        return np.concatenate([self._decision.scores(block) for block in blocks])
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         check_is_fitted(self)
         rows: NDArray[Any] = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
-        return unit_rows(rows) if self.normalize else rows
+        return unit_rows(rows) if self._fitted_normalize else rows
 
 
 class SparseCodeClassifier(CodeClassifier):

@@ -50,7 +50,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     Attributes
     ----------
     terms_ : number of terms of a code that does not stop early, K of eq. (8) or ``max_terms``
-    samples_ : the fitted rows
+    samples_ : the fitted rows, which are not copied: leave them as they are
     gram_seconds_ : how long `fit` took to compute the distances between all samples, 0.0 where it did not
     n_features_in_ : number of features
 

@@ -1,13 +1,15 @@
 """CRC: classification by collaborative representation."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_positive
+from nearboost.codes.l1 import check_sizes
 from nearboost.inn.code_classifier import CodeClassifier
 from nearboost.inn.decisions import Decision, Scores, membership, shares_of
 
@@ -39,9 +41,10 @@ class CRCClassifier(CodeClassifier):
     Notes
     -----
     Zhang, Yang and Feng, "Sparse representation or collaborative representation: which helps face recognition?"
-    (2011). `fit` factors the matrix of products between features or between samples, whichever is smaller. With
-    few features and classes, each class's samples are only met in a matrix of products between features, and a
-    query costs as much as its classes, not its samples. Threads are those of the matrix library.
+    (2011). `fit` factors the matrix of products between features or between samples, whichever is smaller. For the
+    decision by residuals it first brings each class that has more samples than features down to as many rows as
+    features, which changes no residual: a query costs as much as its classes, not its samples. Threads are those
+    of the matrix library.
 
     Examples
     --------
@@ -71,13 +74,12 @@ class CRCClassifier(CodeClassifier):
         check_positive("regularization", self.regularization)
 
     def _decide_by(self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]) -> Decision:
-        codes = RidgeCodes(X.astype(np.float64), float(self.regularization))
-        n_classes = classes.max() + 1
+        check_sizes(X)
+        X, regularization = X.astype(np.float64), float(self.regularization)
         if self.decision == "weights":
-            return RidgeSums(codes, classes, weights, self.verbose)
-        if X.shape[1] * n_classes <= 2 * len(X) and codes.by_features:
-            return MomentResiduals(codes, classes, self.verbose)
-        return RidgeResiduals(codes, classes, self.verbose)
+            return RidgeSums(RidgeCodes(X, regularization), classes, weights / weights.max(), self.verbose)
+        X, classes = condensed(X, classes)
+        return RidgeResiduals(RidgeCodes(X, regularization), classes, self.verbose)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -93,16 +95,18 @@ class RidgeCodes:
         self.by_features = X.shape[1] <= len(X)
         products = X.T @ X if self.by_features else X @ X.T
         products[np.diag_indices_from(products)] += regularization
-        self._factor = cho_factor(products, lower=True, overwrite_a=True)
-
-    def directions(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """a of each query, a row each; by features only."""
-        return cho_solve(self._factor, Q.T).T
+        try:
+            self._factor = cho_factor(products, lower=True, overwrite_a=True)
+        except LinAlgError:
+            raise ValueError(
+                f"regularization={regularization:g} is lost beside products of rows as large as "
+                f"{products.max():.3g}; use a larger one, or divide the rows by a number."
+            ) from None
 
     def weights(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         """w of each query, a row each."""
         if self.by_features:
-            return self.directions(Q) @ self.X.T
+            return cho_solve(self._factor, Q.T).T @ self.X.T
         return cho_solve(self._factor, self.X @ Q.T).T
 
 
@@ -143,32 +147,26 @@ class RidgeSums(InBlocks):
 
 
 class RidgeResiduals(InBlocks):
-    """Minus |q − Σ w_i x_i| / |w| of each class's samples."""
+    """Minus |q − Σ w_i x_i| / |w| of each class's samples, which follow each other."""
 
     def _scores(self, Q: NDArray[np.float64]) -> Scores:
         weights, scores = self.codes.weights(Q), np.empty((len(Q), self.n_classes))
-        for c in range(self.n_classes):
-            own = weights[:, self.classes == c]
+        ends = np.cumsum(np.bincount(self.classes))
+        for c, (start, end) in enumerate(pairwise([0, *ends])):
+            own = weights[:, start:end]
             lengths = np.linalg.norm(own, axis=1)
-            scores[:, c] = -ratio(np.linalg.norm(Q - own @ self.codes.X[self.classes == c], axis=1), lengths)
+            scores[:, c] = -ratio(np.linalg.norm(Q - own @ self.codes.X[start:end], axis=1), lengths)
         return scores
 
 
-class MomentResiduals(InBlocks):
-    """The same from M_c = XᵀX of each class: its part of the sum is M_c a, and |w|² is aᵀ M_c a."""
+def condensed(X: NDArray[np.float64], classes: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Fewer rows, class by class, that have the same residuals and lengths of weights.
 
-    def __init__(self, codes: RidgeCodes, classes: NDArray[np.intp], verbose: int) -> None:
-        super().__init__(codes, classes, verbose)
-        parts = (codes.X[classes == c] for c in range(self.n_classes))
-        self._moments = [part.T @ part for part in parts]
-
-    def _scores(self, Q: NDArray[np.float64]) -> Scores:
-        directions, scores = self.codes.directions(Q), np.empty((len(Q), self.n_classes))
-        for c, moment in enumerate(self._moments):
-            part = directions @ moment
-            squares = np.maximum(np.einsum("ij,ij->i", directions, part), 0.0)
-            scores[:, c] = -ratio(np.linalg.norm(Q - part, axis=1), np.sqrt(squares))
-        return scores
+    These depend on XᵀX of each class alone. It is RᵀR for the R of X = QR, which has no more rows than features.
+    """
+    parts = [X[classes == c] for c in range(classes.max() + 1)]
+    parts = [qr(part, mode="r")[0][: X.shape[1]] if len(part) > X.shape[1] else part for part in parts]
+    return np.vstack(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
 
 def ratio(residuals: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
 
 
 def _sums_decide(classifier: "NaiveBayesNN") -> bool:
-    if classifier.representation == "nn":
+    if getattr(classifier, "_fitted_representation", classifier.representation) == "nn":
         raise AttributeError(
             "representation='nn' gives sums of distances and no probabilities; use decision_function, or "
             "representation='inn'."
@@ -134,6 +134,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
                 "the class out."
             )
         self.n_features_in_ = descriptors.shape[1]
+        self._fitted_representation = self.representation
         self._evidence = self._compare_with(descriptors, classes)
         return self
 
@@ -197,7 +198,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
                 advance(len(block))
         warn_of_empty(lengths)
         silent = np.flatnonzero(~scores.any(axis=1) & (np.array(lengths) > 0))
-        if silent.size and self.representation == "l1":
+        if silent.size and self._fitted_representation == "l1":
             warnings.warn(
                 f"No descriptor of {silent.size} of {len(sets)} images has any weights, first image {silent[0]}, "
                 "so that no class is likelier than another; use a smaller regularization.",

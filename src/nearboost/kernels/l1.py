@@ -167,14 +167,19 @@ def list_weighted(weights, active):
 
 @kernel
 def improve(rows, query, regularization, slack, weights, slopes, rest, active, gram, lower, direction):
-    """Give the steepest sample a weight, go to the minimum within the signs, until no slope is too steep.
+    """Go to the minimum within the signs, give the steepest sample a weight, and so on until none is too steep.
 
     Whether that came about: it does unless rounding stands in the way.
     """
     n, n_known = list_weighted(weights, active), 0
     for i in range(n):
         multiply_last(rows, active[: i + 1], gram)
+    set_rest(rows, query, active[:n], weights, rest)
+    multiply(rows, rest, slopes)
     for _ in range(ROUNDS_PER_SAMPLE * slopes.size):
+        n, n_known = minimise_within_signs(
+            active[:n], n_known, gram, regularization, weights, slopes, lower, direction
+        )
         set_rest(rows, query, active[:n], weights, rest)
         multiply(rows, rest, slopes)
         place, off = steepest(slopes, weights, regularization + slack), 0.0
@@ -190,9 +195,6 @@ def improve(rows, query, regularization, slack, weights, slopes, rest, active, g
             weights[place] = (slope - regularization * np.sign(slope)) / products[place]
             for a in active[:n]:
                 slopes[a] -= weights[place] * products[a]
-        n, n_known = minimise_within_signs(
-            active[:n], n_known, gram, regularization, weights, slopes, lower, direction
-        )
     return slopes.size == 0
 
 

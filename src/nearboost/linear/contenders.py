@@ -102,7 +102,7 @@ class LinearSGDClassifier(StochasticLinearClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from nearboost.linear.contenders import LinearSGDClassifier
+    >>> from nearboost import LinearSGDClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = LinearSGDClassifier(scaling="standard").fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2]) > 0.94

@@ -14,7 +14,7 @@ from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.problem import Problem
 
 ROWS_AT_ONCE = 2048
-CHUNK, POOL = 64, 16_384  # rows read in one go, and rows that are mixed before they are used
+CHUNK, POOL = 16, 16_384  # rows read in one go, and rows that are mixed before they are used
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Projection:
     """The rows of a problem in their coordinates, in a new order for each pass.
 
     Kept rows are drawn one by one. Otherwise a pass goes through the file in chunks of neighbouring rows, drawn
-    from all over it; a pool of 256 of them is projected and mixed row by row. A file sorted by class is thereby
+    from all over it; a pool of 1,024 of them is projected and mixed row by row. A file sorted by class is thereby
     mixed nearly as well as by drawing single rows, which would read a page or more for each.
     """
 

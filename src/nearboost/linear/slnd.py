@@ -131,7 +131,7 @@ class SLNDClassifier(StochasticLinearClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from nearboost.linear.slnd import SLNDClassifier
+    >>> from nearboost import SLNDClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = SLNDClassifier().fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2]) > 0.94
