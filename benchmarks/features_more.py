@@ -57,7 +57,7 @@ def descriptors(images: list[NDArray[np.uint8]], rounds: int, folder: Path) -> d
     ways: dict[str, Callable[[], Any]] = {
         "BIF, 4 scales, 256 bins, masks": lambda: four.transform(images, masks),
         "BIF, scale 5, 32 bins": lambda: five.transform(images),
-        "the same from PNG files into a store": store,
+        "BIF, scale 5, PNG files into a store": store,
         "Nimble, 100 fixations": lambda: list(nimble.transform(images)),
     }
     for coding, pyramid in pyramids.items():

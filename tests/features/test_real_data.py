@@ -10,20 +10,20 @@ from nearboost.base.images import in_unit_range, is_grey, read_image
 from nearboost.features import DenseSIFT, DescriptorPCA, FisherVector, WhitenedPCA
 
 
-def scenes(first, last):
-    """Some files of each class, and their labels."""
+def scenes(n, part="train"):
+    """The first files of each class, and their labels."""
     if not available("scene15"):
         pytest.skip("the real data for 'scene15' is not here; set NEARBOOST_DATA to its folder")
-    classes = sorted((data_folder() / "scene15" / "train").iterdir())
-    files = [path for folder in classes for path in sorted(folder.glob("*.jpg"))[first:last]]
-    return files, np.repeat(np.arange(len(classes)), last - first)
+    classes = sorted((data_folder() / "scene15" / part).iterdir())
+    files = [path for folder in classes for path in sorted(folder.glob("*.jpg"))[:n]]
+    return files, np.repeat(np.arange(len(classes)), n)
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("bin_size", [4, 8])
 def test_agreement_with_opencv(bin_size):
     cv2 = pytest.importorskip("cv2", reason="OpenCV is in the extra for images")
-    files, _ = scenes(0, 1)
+    files, _ = scenes(1)
     sift = DenseSIFT(12, bin_sizes=(bin_size,), smoothing=1.5, root=False, contrast_threshold=0)
     cosines = []
     for path in files[::3]:
@@ -39,7 +39,7 @@ def test_agreement_with_opencv(bin_size):
 
 @pytest.mark.data
 def test_scenes_are_grey_and_cells_are_deep():
-    files, _ = scenes(0, 1)
+    files, _ = scenes(1)
     assert all(is_grey(in_unit_range(read_image(path))) for path in files)
     cells = sorted((data_folder() / "hela2d").glob("*/*.tif"))
     if not cells:
@@ -51,17 +51,20 @@ def test_scenes_are_grey_and_cells_are_deep():
 @pytest.mark.data
 @pytest.mark.slow
 def test_whitening_lifts_neighbours():
-    """Unit length per Gaussian and damped whitening: some points more for k-NN, without labels."""
-    train, y_train = scenes(0, 40)
-    test, y_test = scenes(40, 60)
+    """Unit length per Gaussian and damped whitening: some points more for k-NN, without labels.
+
+    With 100 images a class to learn from; with 40 the lift is within the noise of such a test.
+    """
+    train, y_train = scenes(100)
+    test, y_test = scenes(40, "test")
     common = make_pipeline(DenseSIFT(8), DescriptorPCA(64, max_descriptors=60_000)).fit(train)
     scores = {}
     for per_gaussian in (False, True):
         fisher = FisherVector(per_gaussian=per_gaussian, max_descriptors=60_000).fit(common.transform(train))
         rows, queries = (fisher.transform(common.transform(files)) for files in (train, test))
         if per_gaussian:
-            whitening = WhitenedPCA(512).fit(rows)
+            whitening = WhitenedPCA(1024).fit(rows)
             rows, queries = whitening.transform(rows), whitening.transform(queries)
         scores[per_gaussian] = KNNClassifier(7).fit(rows, y_train).score(queries, y_test)
-    assert scores[False] > 0.5
-    assert scores[True] > scores[False] + 0.02
+    assert scores[False] > 0.65
+    assert scores[True] > scores[False] + 0.03

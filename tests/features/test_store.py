@@ -35,7 +35,7 @@ import sys
 from nearboost.features import store
 from features.slow_descriptor import SlowMeans
 store.LINES_AT_ONCE = int(sys.argv[4])
-store.extract(sys.argv[1], SlowMeans(sys.argv[3], wait=0.01), sys.argv[2], n_jobs=2)
+store.extract(sys.argv[1], SlowMeans(sys.argv[3], wait=0.05), sys.argv[2], n_jobs=2)
 print("finished")
 """
 
@@ -78,14 +78,14 @@ def test_killed_and_resumed(tmp_path):
         n_described = len(noted(notes))
         lines = module.read_lines(the_store(stores) / "done.jsonl")
         assert 0 < len(lines) < 60
-    store = extract(images, SlowMeans(str(notes), wait=0.01), stores, n_jobs=2)
+    store = extract(images, SlowMeans(str(notes), wait=0.05), stores, n_jobs=2)
     assert {entry.status for entry in store.table} == {"ok"}
     np.testing.assert_allclose(store.X, expected_rows(store.files), rtol=1e-6)
     names = noted(notes)
     assert set(names) == {f"{i:03d}.png" for i in range(60)}
     assert len(names) <= 60 + 2 * (lines_at_once + 2)  # at each kill: what waited for its line, and two at work
     before = len(names)
-    again = extract(images, SlowMeans(str(notes), wait=0.01), stores)
+    again = extract(images, SlowMeans(str(notes), wait=0.05), stores)
     assert len(noted(notes)) == before
     np.testing.assert_array_equal(again.X, store.X)
 
@@ -256,13 +256,14 @@ def test_one_writer_at_a_time(tmp_path):
     extract(images, descriptor, tmp_path / "stores")
 
 
-def test_same_for_any_threads(tmp_path):
+def test_same_for_any_threads(tmp_path, capsys):
     images = tmp_path / "images"
     save_pictures(images, 12)
     pipeline = make_pipeline(DenseSIFT(step=6, bin_sizes=(3,)), SpatialPyramid(levels=(1,), n_words=6))
     pipeline.fit(sorted(map(str, images.glob("*.png")))[:6])
     one = extract(images, pipeline, tmp_path / "one", n_jobs=1)
     two = extract(images, pipeline, tmp_path / "two", n_jobs=2, verbose=1)
+    assert "Describing" in capsys.readouterr().err
     np.testing.assert_array_equal(one.rows, two.rows)
     np.testing.assert_array_equal(one.X, pipeline.transform(one.files))
     assert one.folder.name == two.folder.name
