@@ -1,23 +1,34 @@
 """From pixels to vectors: local descriptors, what encodes them, and whole-image descriptors."""
 
 from nearboost.features.bags import BagOfFeatures
+from nearboost.features.bif import BioInspiredFeatures
 from nearboost.features.color import LocalColor
+from nearboost.features.embedding import Embedding
 from nearboost.features.fisher import FisherVector
 from nearboost.features.gist import Gist
 from nearboost.features.gmm import DiagonalGMM
+from nearboost.features.nimble import Nimble
 from nearboost.features.pca import DescriptorPCA
+from nearboost.features.pyramid import SpatialPyramid
 from nearboost.features.recipe import SIFTColorFisher
 from nearboost.features.sift import DenseSIFT
+from nearboost.features.store import FeatureStore, extract
 from nearboost.features.whitening import WhitenedPCA
 
 __all__ = [
     "BagOfFeatures",
+    "BioInspiredFeatures",
     "DenseSIFT",
     "DescriptorPCA",
     "DiagonalGMM",
+    "Embedding",
+    "FeatureStore",
     "FisherVector",
     "Gist",
     "LocalColor",
+    "Nimble",
     "SIFTColorFisher",
+    "SpatialPyramid",
     "WhitenedPCA",
+    "extract",
 ]

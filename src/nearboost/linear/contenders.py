@@ -56,8 +56,8 @@ class OwnFeatures(Method):
 class LearnedDiagonal:
     """The diagonal of each class's Hessian: a running mean of F''(margin) x_j², looked at every ``skip`` batches.
 
-    After the idea of the erratum of SGD-QN (2010): the quotient of differences in the first paper does not tell features apart
-    where none of them is zero. The mean begins with the bound F''(0) E[x_j²] as its first look.
+    After the idea of the erratum of SGD-QN (2010): the quotient of differences in the first paper does not tell
+    features apart where none of them is zero. The mean begins with the bound F''(0) E[x_j²] as its first look.
     """
 
     interval: int | None
