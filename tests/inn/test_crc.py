@@ -94,6 +94,18 @@ def test_duplicates_and_tiny_ridges_are_fine():
     np.testing.assert_array_equal(model.predict(X), y)
 
 
+@pytest.mark.parametrize("decision", ["residual", "weights"])
+def test_a_class_of_one_sample_and_a_row_of_zeros(decision):
+    X, y, _ = problem((20, 40))
+    model = CRCClassifier(decision=decision, normalize=False).fit(X, np.where(np.arange(20) == 7, 4, y))
+    assert model.predict(X[7:8]) == [4]
+    scores = model.decision_function(np.zeros((1, 40)))
+    assert np.isfinite(scores).all()
+    assert np.ptp(scores) == 0.0
+    if decision == "weights":
+        np.testing.assert_array_equal(model.predict_proba(np.zeros((1, 40))), 0.2)
+
+
 def test_digits():
     X, y = load_digits(return_X_y=True)
     assert CRCClassifier().fit(X[::2].astype(np.float32), y[::2]).score(X[1::2].astype(np.float32), y[1::2]) > 0.94

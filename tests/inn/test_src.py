@@ -89,6 +89,36 @@ def test_sample_weights():
     assert all(np.all(weight[one.samples] > 0) for one in left.explain(X[300:310]))
 
 
+@pytest.mark.parametrize("decision", ["weights", "residual"])
+def test_a_class_of_one_sample_is_found(decision):
+    labels = np.where(np.arange(300) == 17, 10, y[:300])
+    model = SRCClassifier(decision=decision).fit(X[:300], labels)
+    assert model.predict(X[17:18]) == [10]
+    assert model.explain(X[17:18])[0].samples[0] == 17
+    np.testing.assert_array_equal(SRCClassifier(decision=decision).fit(X[:9], np.ones(9)).predict(X[9:20]), 1)
+
+
+@pytest.mark.parametrize("solver", ["lasso", "lars", "fista"])
+def test_copies_of_samples_change_no_score(solver):
+    """A copy takes over, or not, but never counts besides."""
+    twice, labels = np.vstack([X[:300], X[:300]]), np.concatenate([y[:300], y[:300]])
+    for decision in ("weights", "residual"):
+        plain = SRCClassifier(decision=decision).fit(X[:300], y[:300]).decision_function(X[300:330])
+        model = SRCClassifier(decision=decision, solver=solver).fit(twice, labels)
+        np.testing.assert_allclose(model.decision_function(X[300:330]), plain, atol=1e-9)
+
+
+def test_a_row_of_zeros_has_nothing_to_say():
+    model = SRCClassifier(decision="residual", normalize=False).fit(X[:300], y[:300])
+    with pytest.warns(
+        UserWarning, match="1 of 2 rows have no weights and get the first class, the first is row 1"
+    ):
+        scores = model.decision_function(np.vstack([X[300], np.zeros(64)]))
+    np.testing.assert_array_equal(scores[1], 0.0)
+    with pytest.warns(UserWarning, match="have no weights"):
+        assert model.explain(np.zeros((1, 64)))[0].samples.size == 0
+
+
 def test_threads_do_not_matter():
     one, two = (SRCClassifier(n_jobs=n).fit(X[:900], y[:900]).decision_function(X[900:1200]) for n in (1, 2))
     np.testing.assert_array_equal(one, two)

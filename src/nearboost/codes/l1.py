@@ -80,7 +80,7 @@ class L1Dictionary:
 
         def code_piece(piece: slice, room: Room) -> None:
             lists = self._coder.code(Q[piece].astype(np.float64), own[piece], room)
-            holds = (lists.weights != 0.0) & (np.arange(lists.weights.shape[1]) < lists.counts[:, np.newaxis])
+            holds = lists.weights != 0.0
             lengths[piece], solved[piece] = holds.sum(axis=1), lists.solved
             samples[piece.start], weights[piece.start] = lists.samples[holds], lists.weights[holds]
 

@@ -15,11 +15,12 @@ from nearboost.neighbors.exact import UNDERFLOW
 SOLVERS = {"lasso": 0, "lars": 1, "fista": 2}  # the codes of the kernels
 TOLERANCE = 1e-9  # of λ: how far slopes may be from where they should be
 ROUNDING = 1e-13  # of the largest product that a sample can have with the query; this much is added
-AT_ONCE = 64  # samples that join a list
+AT_ONCE = 32  # samples that join a list
+MOST_ROUNDS = 10_000  # of joining; a few dozen are enough unless rounding makes samples come and go
 
 
 class Lists(NamedTuple):
-    """Samples that some queries are coded by, and their weights; the first ``counts`` of each row hold.
+    """Samples that some queries are coded by, and their weights, which are zero beyond the first ``counts``.
 
     ``solved`` tells of codes that are within the tolerance.
     """
@@ -47,6 +48,10 @@ class LeastSquares:
     def slacks(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         """How far slopes may be off."""
         return TOLERANCE * self.regularization + ROUNDING * self.radius * np.linalg.norm(Q, axis=1)
+
+    def values(self, weights: NDArray[np.float64], rests: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is to be the least, ½|r|² + λ Σ|w|."""
+        return (rests**2).sum(axis=1) / 2 + self.regularization * np.abs(weights).sum(axis=1)
 
     def solve(
         self, queries: NDArray[np.int64], Q: NDArray[np.float64], lists: Lists, rests: NDArray[np.float64]
@@ -112,8 +117,8 @@ class GrowingLists:
         lists, rests = Lists.of(np.empty((len(Q), width), dtype=np.int32), 0), Q.copy()
         # Twice the slack: samples that left a list do not come back for a rounding.
         limits = self.problem.regularization + 2 * self.problem.slacks(Q)
-        open_ = np.arange(len(Q))
-        while open_.size:
+        open_, least = np.arange(len(Q)), np.full(len(Q), np.inf)
+        for _ in range(MOST_ROUNDS):
             products, is_done = room.values[: len(open_)], np.empty(len(open_), dtype=np.bool_)
             cuts = self._multiply(rests[open_], limits[open_], products)
             kernels.list_steep(
@@ -121,8 +126,14 @@ class GrowingLists:
                 lists.samples, lists.weights, lists.counts, room.scores[0], is_done,
             )  # fmt: skip
             open_ = open_[~is_done]
+            if not open_.size:
+                break
             self.problem.solve(open_, Q, lists, rests)
-            open_ = open_[lists.solved[open_]]
+            values = self.problem.values(lists.weights[open_], rests[open_])
+            going = lists.solved[open_] | (values < least[open_])  # elsewhere rounding stands in the way
+            least[open_] = values
+            open_ = open_[going]
+        lists.solved[open_] = False
         return lists
 
     def _multiply(

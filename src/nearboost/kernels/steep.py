@@ -40,6 +40,7 @@ def keep_weighted(samples, weights, count):
         if weights[j] != 0.0:
             samples[n], weights[n] = samples[j], weights[j]
             n += 1
+    weights[n:count] = 0.0
     return n
 
 
