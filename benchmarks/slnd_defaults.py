@@ -21,7 +21,7 @@ from benchmarks.tables import markdown
 from nearboost.linear.contenders import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
-SETS = ("digits", "yaleb", "scene8", "gtsrb-576", "spectrum")
+SETS = ("digits", "yaleb", "scene8", "gtsrb-24x24", "spectrum")
 CHANGES: dict[str, dict[str, Any]] = {
     "default": {},
     "batch_size=16": {"batch_size": 16},
@@ -69,7 +69,7 @@ def measure(name: str, seeds: int) -> list[dict[str, Any]]:
     X, y, groups = rows = training_rows(name)
     contenders: dict[str, Any] = {change: SLNDClassifier(**settings) for change, settings in CHANGES.items()}
     contenders |= {other: LinearSGDClassifier(**settings) for other, settings in OTHERS.items()}
-    if name != "gtsrb-576":  # half a minute and more
+    if name != "gtsrb-24x24":  # half a minute and more
         contenders["L-BFGS, C=100"] = LogisticRegression(C=100, max_iter=2_000)
     results = []
     for change, model in contenders.items():

@@ -155,11 +155,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.names:
         payload = read_results("slnd_figures")
-        anew = {row["name"]: row for row in against_passes(load("gtsrb-576"), options.names)}
+        anew = {row["name"]: row for row in against_passes(load("gtsrb-24x24"), options.names)}
         payload["passes"] = [anew.get(row["name"], row) for row in payload["passes"]]
         write_results("slnd_figures", payload)
     elif not options.show:
-        split = load("gtsrb-576")
+        split = load("gtsrb-24x24")
         payload = {
             "rank": against_rank(split),
             "samples": against_samples(split),

@@ -8,9 +8,9 @@ from nearboost.linear.slnd import SLNDClassifier
 
 
 def signs():
-    if not available("gtsrb-576"):
-        pytest.skip("the real data for 'gtsrb-576' is not here; set NEARBOOST_DATA to its folder")
-    return load("gtsrb-576")
+    if not available("gtsrb-24x24"):
+        pytest.skip("the real data for 'gtsrb-24x24' is not here; set NEARBOOST_DATA to its folder")
+    return load("gtsrb-24x24")
 
 
 @pytest.mark.data
