@@ -144,7 +144,7 @@ def report(results: Row) -> str:
     """Accuracies with the paper's in brackets, and times."""
     cells = {(cell["projection"], cell["method"]): cell for cell in results["cells"]}
     projections = list(dict.fromkeys(cell["projection"] for cell in results["cells"]))
-    methods = list(dict.fromkeys(cell["method"] for cell in results["cells"]))
+    methods = [method for method in (*NEIGHBOURS, *MACHINES) if (projections[0], method) in cells]
 
     def figure(projection: str, method: str) -> str:
         paper = PAPER[projection].get(method)
