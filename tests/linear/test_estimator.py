@@ -327,3 +327,32 @@ def test_wrong_input():
         SLNDClassifier(**QUICK).fit(X, Y).predict_top(Q, 0)
     with pytest.raises(ValueError, match=r"step=\"theory\" sums over all 10001 rows at each step"):
         SLNDClassifier("log", step="theory").fit(np.zeros((10_001, 1)), np.arange(10_001) % 2)
+
+
+@pytest.mark.parametrize(("before", "after"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_blocks_of_another_precision(before, after):
+    model = SLNDClassifier(step=0.01, rank=4, damping=0).partial_fit(X.astype(before), Y, classes=np.unique(Y))
+    model.partial_fit(X.astype(after), Y)
+    assert model.coef_.dtype == before
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 4])
+def test_few_groups_hold_out_one_of_them(n_groups):
+    groups = np.arange(len(X)) % n_groups
+    model = SLNDClassifier().fit(X, Y, groups=groups)
+    assert model.report_["n_held_out"] in np.bincount(groups)
+    assert model.report_["trials"]
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_many_small_blocks(in_order):
+    digits, labels = load_digits(return_X_y=True)
+    train, test = slice(0, 880), slice(880, None)
+    order = np.argsort(labels[train], kind="stable") if in_order else np.arange(880)
+    model = SLNDClassifier()
+    for block in np.split(order, 44):
+        model.partial_fit(digits[block], labels[block], classes=range(10))
+    assert np.isfinite(model.coef_).all()
+    if not in_order:  # else the last class has the last word
+        assert model.score(digits[test], labels[test]) > 0.7

@@ -15,7 +15,7 @@ from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
 from nearboost.linear.descent import Schedule, State, Way
-from nearboost.linear.learning import run_sane_pass, with_smaller_steps
+from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
 from nearboost.linear.objectives import Objective, check_loss
 from nearboost.linear.problem import Problem
 from nearboost.linear.projection import Projection
@@ -112,6 +112,8 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "_state")
         self._check_parameters()
         X, y = check_rows_and_labels(self, X, y, reset=first)
+        if not first:
+            X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
         if first:
             self._coding = coding_of(y, classes)
             if len(self._coding.classes) < 2 and not self._coding.multilabel:
@@ -145,7 +147,8 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         if state.schedule.n_steps is not None:  # after `fit`, whose steps have come down to zero
             horizon = max(1, state.schedule.n_steps // state.n_passes)
             state.schedule = Schedule(state.schedule.first, horizon=horizon)
-        state, risk = with_smaller_steps(lambda trial: run_sane_pass(trial, projection), state)
+        before = final_risk(state, projection)
+        state, risk = with_smaller_steps(lambda trial: run_block(trial, projection, before), state)
         self.history_["risk"].append(risk)
         self._set_weights(state, state.weights)
 

@@ -47,7 +47,7 @@ def hold_out(problem: Problem, groups: NDArray[np.integer] | None, seed: int) ->
         return ids[:0]
     classes = problem.targets.classes(ids[first_row])
     order = np.lexsort((np.random.default_rng(seed).random(len(first_row)), classes))
-    share = max(SHARE, len(ids) // ENOUGH)
+    share = min(max(SHARE, len(ids) // ENOUGH), len(order))  # at least one of few groups
     held = np.zeros(len(order), dtype=bool)
     held[order[share // 2 :: share]] = True
     return ids[held[group_of_row]]

@@ -98,6 +98,16 @@ def check_sane(state: State, risk: float) -> None:
         raise Diverged
 
 
+def run_block(state: State, projection: Projection, before: float) -> float:
+    """`run_pass` over a block, judged by the risk it leaves: what it found, ``before``, is not its own doing."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        risk = run_pass(state, projection)
+    after = final_risk(state, projection)
+    if not (after <= max(before, state.objective.hopeless) and np.isfinite(state.V).all()):
+        raise Diverged
+    return risk
+
+
 def final_risk(state: State, projection: Projection) -> float:
     """The risk of some rows after the last step, which no pass has seen."""
     rows, Z = projection.thinned(LOOKED_AT)
