@@ -70,7 +70,7 @@ def code_near(
     terms: Terms,
 ) -> None:
     """Terms of queries among samples in rising order; lengths are in units of the farthest one's distance."""
-    from nearboost.kernels import inn as kernels
+    from nearboost.kernels import inn_local as kernels
 
     units = powers_of_two(np.maximum(largest_values(Q), rows.largest))
     measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)

@@ -32,7 +32,7 @@ class NearestSamples:
 
     def find(self, Q: NDArray[Any], own: NDArray[np.int32], room: Room) -> NDArray[np.int32]:
         """The nearest samples in rising order."""
-        from nearboost.kernels import inn as kernels
+        from nearboost.kernels import inn_local as kernels
 
         queries = self.rows.queries(Q, np.empty(0), own)
         bounds = self.shadow.first_scores(queries, own, room.values)

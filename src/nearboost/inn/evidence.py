@@ -1,43 +1,11 @@
-"""What one descriptor says for each class, in three ways."""
+"""What one descriptor says for each class by its nearest neighbours; by its code, see `ClassSums`."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from nearboost.inn.decisions import membership, shares_of
 from nearboost.neighbors import NeighborSearch
-
-
-class Evidence(Protocol):
-    """A way to compare descriptors with those of each class."""
-
-    def of(self, Q: NDArray[Any]) -> NDArray[np.float64]:
-        """A number for each descriptor and class; the more, the likelier."""
-
-
-class CodeSums:
-    """The absolute weights of a descriptor's code, summed by class, eq. (15).
-
-    Parameters
-    ----------
-    code : gives the weights of all training descriptors for each descriptor
-    classes : the class of each training descriptor
-    to_one : whether weights are divided by their sum, eq. (14)
-    """
-
-    def __init__(self, code: Callable[[NDArray[Any]], csr_array], classes: NDArray[np.intp], to_one: bool) -> None:
-        self._code, self._to_one = code, to_one
-        self._members = membership(classes)
-
-    def of(self, Q: NDArray[Any]) -> NDArray[np.float64]:
-        codes = abs(self._code(Q))
-        sums: NDArray[np.float64] = (codes @ self._members).toarray()
-        if not self._to_one:
-            return sums
-        return shares_of(sums)  # a code without weights says nothing
 
 
 class NearestOfClasses:
@@ -46,7 +14,7 @@ class NearestOfClasses:
     def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], n_jobs: int | None) -> None:
         self._searches = [NeighborSearch(X[classes == c], n_jobs=n_jobs) for c in range(classes.max() + 1)]
 
-    def of(self, Q: NDArray[Any]) -> NDArray[np.float64]:
+    def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
         return -np.hstack([search.search(Q, 1).distances ** 2 for search in self._searches])
 
 
@@ -57,7 +25,7 @@ class NearestNearby:
         self._search = NeighborSearch(X, n_jobs=n_jobs)
         self._classes, self._n_near = classes, n_near
 
-    def of(self, Q: NDArray[Any]) -> NDArray[np.float64]:
+    def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
         found = self._search.search(Q, self._n_near)
         squares = found.distances**2
         evidence = np.repeat(-squares[:, -1:], self._classes.max() + 1, axis=1)

@@ -18,8 +18,9 @@ from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.dictionary import Dictionary, check_coding
 from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.coder import INNCoder
+from nearboost.inn.decisions import ClassSums, Decision, shares_of
 from nearboost.inn.descriptors import blocks_of, read_image, stack
-from nearboost.inn.evidence import CodeSums, Evidence, NearestNearby, NearestOfClasses
+from nearboost.inn.evidence import NearestNearby, NearestOfClasses
 
 REPRESENTATIONS = ("inn", "nn", "l1")
 REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
@@ -147,7 +148,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         check_coding(INNCoder(coverage=self.coverage))
         count_threads(self.n_jobs)
 
-    def _compare_with(self, X: NDArray[Any], classes: NDArray[np.intp]) -> Evidence:
+    def _compare_with(self, X: NDArray[Any], classes: NDArray[np.intp]) -> Decision:
         near = None if self.neighborhood is None else min(self.neighborhood, len(X))
         if self.representation == "nn":
             if near is None:
@@ -157,12 +158,12 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         regularization = usual if self.regularization is None else self.regularization
         if self.representation == "l1":
             sparse = L1Dictionary(X, regularization, neighborhood=near, n_jobs=self.n_jobs)
-            return CodeSums(sparse.codes, classes, to_one=True)
+            return ClassSums(sparse.codes, classes, np.ones(len(X)), to_one=True)  # eq. (14)
         how = INNCoder(
             regularization, coverage=self.coverage, neighborhood=near, n_jobs=self.n_jobs, verbose=self.verbose
         )
         check_coding(how)
-        return CodeSums(partial(Dictionary(X, how).codes, advance=silent), classes, to_one=False)
+        return ClassSums(partial(Dictionary(X, how).codes, advance=silent), classes, np.ones(len(X)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The class scores of each image; for two classes the second's less the first's."""
@@ -172,9 +173,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
     @available_if(_sums_decide)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The class scores of each image, divided by their total."""
-        sums = self._score(X)
-        totals = sums.sum(axis=1, keepdims=True)
-        return np.divide(sums, totals, out=np.full_like(sums, 1 / len(self.classes_)), where=totals > 0)
+        shares = shares_of(self._score(X))
+        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest score; the first of equals."""
@@ -190,7 +190,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         with progress_bar("Scoring images", len(sets), self.verbose) as advance:
             for block, descriptors in blocks_of(sets, self.n_features_in_):
                 if len(descriptors):
-                    evidence = self._evidence.of(descriptors)
+                    evidence = self._evidence.scores(descriptors)
                     ends = np.cumsum(block)
                     for place, rows in enumerate(np.split(evidence, ends[:-1]), start=len(lengths)):
                         scores[place] = rows.sum(axis=0)
