@@ -1,0 +1,59 @@
+"""What all commands share: exit codes, errors as one sentence, and where text and JSON go."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from functools import wraps
+from typing import Any
+
+import typer
+
+
+class Exit(IntEnum):
+    """How a command ended. Click itself ends with 2 when the options are wrong."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    PARTLY = 3  # done, with skipped files or failed cells
+    INTERRUPTED = 130
+
+
+def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
+    """A function as a command: what it returns is the exit code, and a user's mistake is one sentence.
+
+    The library's errors are sentences already. With ``NEARBOOST_DEBUG`` set, the traceback is shown as well.
+    """
+
+    @wraps(run)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        try:
+            code = run(*args, **kwargs)
+        except KeyboardInterrupt:
+            tell("Interrupted; what was finished is kept.")
+            code = Exit.INTERRUPTED
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            if os.environ.get("NEARBOOST_DEBUG"):
+                raise
+            tell(f"Error: {str(error) or type(error).__name__}")
+            code = Exit.FAILED
+        raise typer.Exit(code or Exit.DONE)
+
+    return guarded
+
+
+def tell(text: str) -> None:
+    """A line for people, on standard error, so that standard output stays clean for tables and JSON."""
+    print(text, file=sys.stderr)  # noqa: T201
+
+
+def give(text: str) -> None:
+    """A result, on standard output."""
+    print(text)  # noqa: T201
+
+
+def give_json(result: Any) -> None:
+    """A result for programs."""
+    give(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))

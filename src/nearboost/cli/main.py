@@ -1,0 +1,45 @@
+"""``nearboost``: the program and its commands, one file each."""
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from nearboost import __version__
+from nearboost.cli.common import give
+
+# Their modules import what is heavy when they run, so that `nearboost --help` is fast.
+COMMANDS: tuple[str, ...] = ()
+
+app = typer.Typer(
+    name="nearboost",
+    help="Nearest neighbours that learn: compare, fit and explain classifiers of images and vectors.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        give(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """Nearest neighbours that learn: compare, fit and explain classifiers of images and vectors."""
+
+
+for _name in COMMANDS:
+    app.command(_name)(getattr(import_module(f"nearboost.cli.{_name}"), _name))
+
+
+def main() -> None:
+    """Run the program."""
+    app()

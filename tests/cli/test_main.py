@@ -1,0 +1,56 @@
+"""The program itself: version, and errors as sentences."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import nearboost
+from nearboost.cli.common import Exit, command
+from nearboost.cli.main import app
+
+
+def ended(run):
+    with pytest.raises(typer.Exit) as end:
+        command(run)()
+    return end.value.exit_code
+
+
+def test_version():
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.exit_code == Exit.DONE
+    assert result.stdout.strip() == nearboost.__version__
+
+
+def test_no_such_option_is_a_usage_error():
+    assert CliRunner().invoke(app, ["--nonsense"]).exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize("mistake", [ValueError, FileNotFoundError, ImportError])
+def test_mistake_is_one_sentence(mistake, capsys):
+    def run():
+        raise mistake("this is wrong.")
+
+    assert ended(run) == Exit.FAILED
+    assert capsys.readouterr().err == "Error: this is wrong.\n"
+
+
+def test_debugging_shows_the_traceback(monkeypatch):
+    monkeypatch.setenv("NEARBOOST_DEBUG", "1")
+
+    def run():
+        raise ValueError("this is wrong.")
+
+    with pytest.raises(ValueError, match="this is wrong"):
+        command(run)()
+
+
+def test_interruption():
+    def run():
+        raise KeyboardInterrupt
+
+    assert ended(run) == Exit.INTERRUPTED
+
+
+def test_a_command_says_how_it_ended():
+    assert ended(lambda: Exit.PARTLY) == Exit.PARTLY
+    assert ended(lambda: None) == Exit.DONE
