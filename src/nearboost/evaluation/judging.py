@@ -129,4 +129,4 @@ def class_names(labels: NDArray[Any], classes: Sequence[str]) -> list[str]:
     """The class of each row; several labels are joined."""
     if labels.ndim == 1:
         return [classes[code] for code in labels.tolist()]
-    return [", ".join(classes[c] for c in np.flatnonzero(row)) for row in labels]
+    return [", ".join(classes[c] for c in np.flatnonzero(row).tolist()) for row in labels]

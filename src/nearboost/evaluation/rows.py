@@ -35,6 +35,10 @@ class Source(Protocol):
         """A hash of all that the split's items hold."""
         ...
 
+    def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
+        """Whether they are made already."""
+        ...
+
     def rows(self, split: Split, descriptor: Descriptor | None) -> Rows:
         """The split's rows, made if need be."""
         ...
@@ -50,6 +54,9 @@ class Vectors:
 
     def content(self, split: Split) -> str:
         return self._hash
+
+    def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
+        return True
 
     def rows(self, split: Split, descriptor: Descriptor | None) -> Rows:
         if not self._file.exists():
@@ -74,9 +81,12 @@ class Images:
         self._hashes.update(zip(unknown, found, strict=True))
         return hash_of_texts([self._hashes[path] for path in paths])
 
+    def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
+        return self._read(self._index(split, descriptor)) is not None
+
     def rows(self, split: Split, descriptor: Descriptor | None) -> Rows:
         assert descriptor is not None
-        index = self._folder / f"{self._key(split, descriptor)}.json"
+        index = self._index(split, descriptor)
         known = self._read(index)
         if known is None:
             known = self._describe(split, descriptor)
@@ -106,12 +116,13 @@ class Images:
             return None
         return known if (self._folder / known["file"]).exists() else None
 
-    def _key(self, split: Split, descriptor: Descriptor) -> str:
+    def _index(self, split: Split, descriptor: Descriptor | None) -> Path:
         from nearboost.features.fingerprint import fingerprint
 
+        assert descriptor is not None
         names = [self._dataset.names[i] for i in [*split.train.tolist(), *split.test.tolist()]]
         parts = [self.content(split), fingerprint(descriptor.make(split.seed, 1)), str(len(split.train)), *names]
-        return f"{descriptor.name.partition(':')[0]}-{hash_of_texts(parts)[:20]}"
+        return self._folder / f"{descriptor.name.partition(':')[0]}-{hash_of_texts(parts)[:20]}.json"
 
     def _paths(self, split: Split) -> list[str]:
         return [str(self._dataset.items[i]) for i in [*split.train.tolist(), *split.test.tolist()]]

@@ -21,7 +21,7 @@ THREAD_SETTINGS = (
 def run_task(task: Task, timeout: float | None = None) -> Result:
     """Run a task in a process and give its result, which lies in its file as well.
 
-    A process that is killed, crashes or takes longer than ``timeout`` seconds gives a failed result with the reason.
+    One that is killed, crashes or takes longer than ``timeout`` seconds gives a failed result with the reason.
     """
     path = Path(task["result"])
     path.unlink(missing_ok=True)
