@@ -186,7 +186,7 @@ def line_of(result: Result, is_old: bool) -> str:
     if result["status"] == FAILED:
         return f"{where}: failed. {result['reason']}"
     measures = result["measures"]
-    key = "accuracy" if measures.get("accuracy") is not None else "average_precision"
+    key = "accuracy" if measures["mean_average_precision"] is None else "mean_average_precision"
     per_query = 1000 * result["query_seconds"] / result["queries"]
     known = "  (from before)" if is_old else ""
     return (

@@ -7,6 +7,7 @@ The keys are those of `page.render`, with three more: ``skipped`` (items that ga
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ import numpy as np
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import DONE, FAILED, MOST_PROTOTYPES, WORST, Result
 from nearboost.evaluation.machine import describe_machine, describe_versions
-from nearboost.evaluation.measures import mcnemar, paired
+from nearboost.evaluation.measures import N_BINS, class_accuracies, mcnemar, paired, summary
 from nearboost.evaluation.protocols import Split
 
-MEASURES = ("accuracy", "mean_class_accuracy", "top5", "average_precision", "log_loss", "ece")
+MEASURES = ("accuracy", "mean_class_accuracy", "top5", "log_loss", "ece")
+OF_LABELS = ("mean_average_precision", "log_loss")  # where items have several
+TITLES = {"mean_average_precision": "average_precision"}  # as the page calls it
 Entry = dict[str, Any]
 Cells = Sequence[Result]
 Draw = Callable[[str], str | None]
@@ -29,7 +32,7 @@ def gather(
     """The facts of a comparison; ``draw`` gives the thumbnail of an item by its name, or None."""
     done = [cell for cell in cells if cell["status"] == DONE]
     runs = group(done)
-    measure = "average_precision" if dataset.is_multilabel else "accuracy"
+    measure = "mean_average_precision" if dataset.is_multilabel else "accuracy"
     best = find_best(runs, measure)
     of_gallery = with_gallery(runs, measure)
     return {
@@ -87,12 +90,13 @@ def mean_of(run: Cells, measure: str) -> float:
 def leaderboard(runs: Mapping[Any, list[Result]], best: Cells | None, measure: str) -> list[Entry]:
     """One entry a run, the best first."""
     order = sorted(runs.values(), key=lambda run: -mean_of(run, measure))
+    names = MEASURES if measure == "accuracy" else OF_LABELS
     return [
         {
             "method": run[0]["method"],
             "features": run[0]["features"],
             "splits": len(run),
-            **{name: spread(cell["measures"].get(name) for cell in run) for name in MEASURES},
+            **{TITLES.get(name, name): spread(cell["measures"][name] for cell in run) for name in names},
             "prototypes": spread(cell["prototypes"] for cell in run),
             "fit_seconds": spread(cell["fit_seconds"] for cell in run),
             "query_ms": spread(query_ms(cell) for cell in run),
@@ -107,11 +111,7 @@ def leaderboard(runs: Mapping[Any, list[Result]], best: Cells | None, measure: s
 def spread(values: Iterable[float | None]) -> Entry | None:
     """Mean, deviation and all values; None where one of them is missing."""
     found = list(values)
-    known = [value for value in found if value is not None]
-    if not known or len(known) < len(found):
-        return None
-    deviation = float(np.std(known, ddof=1)) if len(known) > 1 else 0.0
-    return {"mean": float(np.mean(known)), "deviation": deviation, "values": known}
+    return None if None in found else summary(found)
 
 
 def difference(run: Cells, best: Cells, measure: str) -> Entry | None:
@@ -123,33 +123,27 @@ def difference(run: Cells, best: Cells, measure: str) -> Entry | None:
     pairs = [(cell, others[cell["split"]]) for cell in run if cell["split"] in others]
     if not pairs:
         return None
-    gaps = [mine["measures"][measure] - its["measures"][measure] for mine, its in pairs]
-    if len(pairs) > 1:
-        p = paired(gaps, n_train=pairs[0][0]["train"], n_test=pairs[0][0]["queries"])
-    elif np.ndim(pairs[0][0]["truth"]) == 1:
-        mine, its = (np.equal(cell["predictions"], cell["truth"]) for cell in pairs[0])
-        p = mcnemar(mine, its)
+    mine, its = ([cell["measures"][measure] for cell in side] for side in zip(*pairs, strict=True))
+    if len(pairs) == 1 and measure == "accuracy":
+        test = mcnemar(*(np.equal(cell["predictions"], cell["truth"]) for cell in pairs[0]))
     else:
-        p = None
-    return {"difference": float(np.mean(gaps)), "p": p}
+        test = paired(mine, its, n_train=pairs[0][0]["train"], n_test=pairs[0][0]["queries"])
+    return {"difference": test["difference"], "p": test["p"]}
 
 
 def per_class(runs: Mapping[Any, list[Result]], best: Cells | None, classes: Sequence[str]) -> list[Entry]:
     """How often each class is recognised, over all splits."""
-    totals = {label(run, runs): summed(run) for run in runs.values()}
     if best is None:
         return []
-    n = totals[label(best, runs)].sum(axis=1)
+    shares = {label(run, runs): class_accuracies(summed(run)) for run in runs.values()}
     return [
         {
             "class": name,
-            "n": int(n[c]),
-            "accuracy": {
-                who: float(counts[c, c] / counts[c].sum()) for who, counts in totals.items() if counts[c].sum()
-            },
-            "auc": mean_or_none(cell["measures"].get("auc", {}).get(name) for cell in best),
+            "n": int(n),
+            "accuracy": {who: values[c] for who, values in shares.items() if values[c] is not None},
+            "auc": summary([cell["measures"]["auc"][name] for cell in best])["mean"],
         }
-        for c, name in enumerate(classes)
+        for c, (name, n) in enumerate(zip(classes, summed(best).sum(axis=1), strict=True))
     ]
 
 
@@ -162,11 +156,6 @@ def label(run: Cells, runs: Mapping[Any, Any]) -> str:
 def summed(run: Cells) -> Any:
     """Confusions over all splits."""
     return np.sum([cell["confusion"] for cell in run], axis=0)
-
-
-def mean_or_none(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
 
 
 def confusion(best: Cells | None, classes: Sequence[str]) -> Entry | None:
@@ -184,14 +173,15 @@ def reliability(runs: Mapping[Any, list[Result]]) -> dict[str, Any]:
 
 
 def merged(bins: Sequence[Any]) -> list[list[float]]:
-    """Bins of several splits as one, weighted by their counts; empty ones are left out."""
+    """Bins of several splits as one, weighted by their counts."""
     together: dict[int, list[Any]] = {}
     for one in bins:
         for confidence, accuracy, count in one:
-            at = min(int(confidence * len(one)), len(one) - 1)
-            together.setdefault(at, []).append((confidence * count, accuracy * count, count))
+            together.setdefault(ceil(confidence * N_BINS), []).append(
+                (confidence * count, accuracy * count, count)
+            )
     sums = [np.sum(together[at], axis=0) for at in sorted(together)]
-    return [[float(c / n), float(a / n), int(n)] for c, a, n in sums if n]
+    return [[float(c / n), float(a / n), int(n)] for c, a, n in sums]
 
 
 def worst(best: Cells | None) -> list[Entry]:

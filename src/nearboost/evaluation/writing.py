@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from nearboost.evaluation.cells import Result, write_json
-from nearboost.evaluation.facts import MEASURES
 from nearboost.evaluation.page import render
 
 COLUMNS = (
     *("data", "features", "method", "protocol", "split", "seed", "status", "reason"),
-    *MEASURES,
+    *("accuracy", "mean_class_accuracy", "top5", "log_loss", "ece", "mean_auc", "mean_average_precision"),
     *("prototypes", "train", "queries", "fit_seconds", "query_seconds", "peak_mib", "threads", "scale", "version"),
 )
 
