@@ -16,7 +16,7 @@ INLINE = re.compile(r"\$<code>(.*?)</code>\$", re.DOTALL)
 
 def on_page_content(content: str, **_: Any) -> str:
     """Called by mkdocs with the page's HTML."""
-    content = BLOCK.sub(lambda found: _formula(found[1], "block"), content)
+    content = BLOCK.sub(lambda found: f"<p>{_formula(found[1], 'block')}</p>", content)
     return INLINE.sub(lambda found: _formula(found[1], "inline"), content)
 
 
