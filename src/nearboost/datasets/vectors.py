@@ -131,6 +131,8 @@ def vector_dataset(
         raise DataError(
             f"{file} has {len(rows):,} rows for {len(labels):,} labels; one label for each row is needed."
         )
+    if not rows.size:
+        raise DataError(f"{file} has rows of shape {rows.shape}; expected some.")
     rows = rows.reshape(len(rows), -1)
     _check_finite(file, rows)
     array, classes = _as_classes(file, np.asarray(labels))

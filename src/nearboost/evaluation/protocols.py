@@ -88,6 +88,16 @@ def make_splits(dataset: Dataset, protocol: str, repeats: int = 1, seed: int = 0
     return splits
 
 
+def protocol_notes(dataset: Dataset, protocol: str) -> tuple[str, ...]:
+    """What a reader of results under this protocol should know."""
+    wanted = parse_protocol(protocol)
+    if dataset.groups is None or wanted.is_grouped or wanted.kind == "fixed":
+        return ()
+    together = "grouped-5-fold" if wanted.kind == "fold" else "grouped-half"
+    both = f"Items of one group (track, plate) stand on both sides of {protocol}, which flatters every method"
+    return (f"{both}; {together} keeps them together.",)
+
+
 def draw_classes(dataset: Dataset, n_classes: int, seed: int = 0) -> Dataset:
     """So many of its classes, drawn with a seed; fewer classes are a subset of more with the same seed."""
     check_whole("n_classes", n_classes, least=2)
