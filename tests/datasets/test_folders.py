@@ -39,6 +39,15 @@ def test_parts_above_the_classes(tmp_path, names):
     assert found.notes == ("Left out unlabelled, beside train and test.",)
 
 
+def test_from_within_the_folder(tmp_path, monkeypatch):
+    write_classes(tmp_path, ["dog", "cat"])
+    monkeypatch.chdir(tmp_path)
+    found = open_dataset(".")
+    assert (found.name, found.names[0]) == (tmp_path.name, "cat/image_0001.jpg")
+    assert os.path.isabs(found.items[0])
+    assert repr(found) == f"Dataset({tmp_path.name}: 4 images of 2 classes)"
+
+
 def test_one_part_alone(tmp_path):
     write_classes(tmp_path / "train", ["a", "b"])
     with pytest.raises(DataError, match=r"has train/ but no test/; add it, or open .*train itself"):
@@ -70,10 +79,9 @@ def test_links_that_run_in_circles_and_names_that_are_no_text(tmp_path):
     with open(os.fsencode(tmp_path / "b") + b"/\xff.jpg", "wb"):
         pass
     found = open_dataset(tmp_path)
-    assert len(found) == 5  # the broken link is told by whoever reads it
-    assert found.notes == (
-        "Passed over what is no image: 1 files with unreadable names, 1 links to a folder above.",
-    )
+    assert len(found) == 4
+    kinds = "1 broken links or devices, 1 files with unreadable names, 1 links to a folder above"
+    assert found.notes == (f"Passed over what is no image: {kinds}.",)
 
 
 def test_masks_beside_the_images(tmp_path):
@@ -153,6 +161,7 @@ def test_tables_in_both_parts_with_groups_and_masks(tmp_path):
         ("file_name,label\nb.png,x\n", r"names 1 files that are not there: b\.png"),
         ("file_name,label\n../../b.png,x\n", "lies outside of"),
         ("file_name,label\n/etc/passwd,x\n", "lies outside of"),
+        ("file_name,label\na.png,x\n./a.png,y\n", "names 1 files more than once"),
         ("file_name,label\na.png,x\na.png,y\n", "names 1 files more than once"),
         ("file_name,label,split\na.png,x,holdout\n", "calls a part 'holdout'; use train or test"),
         ("file_name,label\na.png,x\n", "one class only, 'x'"),

@@ -77,10 +77,10 @@ def read_metadata(path: str | os.PathLike[str]) -> Dataset:
 
 def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) -> list[str]:
     """Files that a table names, all of them there and none outside of the set's own folder."""
-    paths = [os.path.join(folder, name) for name in names]
-    inside = os.path.abspath(root) + os.sep
+    paths = [os.path.normpath(os.path.join(folder, name)) for name in names]
+    inside = str(root) + os.sep
     for path in paths:
-        if not os.path.abspath(path).startswith(inside):
+        if not path.startswith(inside):
             raise DataError(f"{source} names {path!r}, which lies outside of {root}; use paths within it.")
     missing = [relative(path, root) for path in paths if not os.path.isfile(path)]
     if missing:
