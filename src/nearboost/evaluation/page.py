@@ -32,8 +32,8 @@ def render(facts: Facts) -> str:
         - ``per_class``: ``class``, ``n``, ``accuracy`` (method to number), ``auc``
         - ``confusion``: ``classes``, ``counts``, of the best method
         - ``reliability``: method to a list of (mean confidence, accuracy, count)
-        - ``gallery``: ``name``, ``class``, ``weight``, ``thumbnail``
-        - ``mistakes``: ``name``, ``truth``, ``said``, ``probability``, ``thumbnail``
+        - ``gallery``: ``name``, ``class``, ``weight``, ``thumbnail``; of the method ``gallery_of`` or the best
+        - ``mistakes``: ``name``, ``truth``, ``said``, ``probability``, ``thumbnail``, of the best method
         - ``failed``: ``method``, ``split``, ``reason``; ``timings``: one dict a cell
 
     Returns
@@ -58,6 +58,7 @@ def render(facts: Facts) -> str:
         **_confusion(facts.get("confusion")),
         per_class=_per_class(facts),
         reliability=_reliability(facts.get("reliability") or {}, rows),
+        gallery_of=facts.get("gallery_of") or (best and best["method"]),
         gallery=_gallery(facts.get("gallery") or []),
         mistakes=_mistakes(facts.get("mistakes") or []),
         timings=_table("Timings", tables.TIMINGS, facts.get("timings")),
