@@ -73,7 +73,7 @@ LEADERBOARD = (
     QUERY,
     PEAK,
     Column("difference", "Against best", numbers.points, "points", None, "Difference of accuracy, split by split"),
-    Column("p", "p", numbers.fraction, "", None, "How often chance alone makes a difference this large"),
+    Column("p", "p", numbers.chance, "", None, "How often chance alone makes a difference this large"),
 )
 FAILED = (METHOD, FEATURES, SPLIT, Column("reason", "Reason"))
 TIMINGS = (
