@@ -275,6 +275,14 @@ def test_a_method_that_missed_splits_is_not_first():
     assert page.tables()["Leaderboard"][1][:2] == ["lucky", "1"]
 
 
+def test_methods_are_ordered_by_rank(facts):
+    last_first = dict(reversed(facts["reliability"].items()))
+    page = Page(render({**facts, "reliability": last_first, "leaderboard": facts["leaderboard"][::-1]}))
+    assert [element["text"] for element in page.all("strong")][1:] == list(facts["reliability"])
+    methods = [title.removesuffix(" %") for title in page.tables()["Accuracy by class"][0][2:-1]]
+    assert methods == [row["method"] for row in facts["leaderboard"]]
+
+
 def test_many_classes_have_numbers():
     page = Page(render(many_classes(120)))
     header, *rows = page.tables()["Accuracy by class"]
