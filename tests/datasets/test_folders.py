@@ -108,6 +108,16 @@ def test_duplicates_are_reported(tmp_path):
     assert "train/a/image_0001.jpg = test/a/image_0001.jpg" in note
 
 
+def test_duplicates_are_looked_for_on_request(tmp_path, monkeypatch, capsys):
+    images = write_classes(tmp_path, ["a", "b"])
+    write_image(tmp_path / "b" / "copy.jpg", same_as=images[0])
+    assert open_dataset(tmp_path, duplicates=False).notes == ()
+    assert "1 files come more than once" in open_dataset(tmp_path, verbose=1).notes[0]
+    assert "Looking for duplicates" in capsys.readouterr().err
+    monkeypatch.setattr("nearboost.datasets.duplicates.MOST_FILES", 4)
+    assert open_dataset(tmp_path).notes == ("Duplicates were not looked for among 5 items.",)
+
+
 def test_same_size_and_same_end_are_not_enough(tmp_path):
     write_classes(tmp_path, ["a", "b"])
     (tmp_path / "a" / "long1.bmp").write_bytes(b"1" + b"0" * 5000)
