@@ -1,6 +1,7 @@
 """Folders of images: what is a class, what is left out and told, and one sentence for every mistake."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -116,6 +117,14 @@ def test_duplicates_are_looked_for_on_request(tmp_path, monkeypatch, capsys):
     assert "Looking for duplicates" in capsys.readouterr().err
     monkeypatch.setattr("nearboost.datasets.duplicates.MOST_FILES", 4)
     assert open_dataset(tmp_path).notes == ("Duplicates were not looked for among 5 items.",)
+
+
+def test_nothing_is_decoded(tmp_path, monkeypatch):
+    for label in ("a", "b"):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "1.png").write_text(f"no image at all, {label}")
+    monkeypatch.setitem(sys.modules, "PIL", None)  # importing it would fail
+    assert len(open_dataset(tmp_path)) == 2
 
 
 def test_same_size_and_same_end_are_not_enough(tmp_path):
