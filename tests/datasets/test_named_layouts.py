@@ -8,7 +8,8 @@ import pytest
 from scipy.io import savemat
 
 from datasets import miniatures
-from nearboost.datasets import LAYOUTS, DataError, open_dataset
+from nearboost.datasets import DataError, open_dataset
+from nearboost.datasets.layouts import LAYOUTS
 from nearboost.datasets.published import PUBLISHED
 from nearboost.datasets.scenes import SCENES
 

@@ -87,7 +87,7 @@ def open_dataset(
     Parameters
     ----------
     path : a folder of images, a folder with X.npy, or a file of rows
-    layout : how the files lie, one of the names in ``LAYOUTS``; "auto" recognises it
+    layout : how the files lie, one of the names in the documentation's page on data; "auto" recognises it
     duplicates : whether to look for items that come twice, which reads a little of every file
     verbose : 1 shows how far that is
 
