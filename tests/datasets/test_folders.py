@@ -183,6 +183,7 @@ def test_tables_in_both_parts_with_groups_and_masks(tmp_path):
         ("file_name,label\na.png,x\n./a.png,y\n", "names 1 files more than once"),
         ("file_name,label\na.png,x\na.png,y\n", "names 1 files more than once"),
         ("file_name,label,split\na.png,x,holdout\n", "calls a part 'holdout'; use train or test"),
+        ("file_name,label,plate\na.png,x,\n", "has no plate in line 2; fill or delete the line"),
         ("file_name,label\na.png,x\n", "one class only, 'x'"),
         ('file_name,label\n"a.png,x\n', "no readable CSV file"),
     ],

@@ -231,6 +231,12 @@ def test_files_that_do_not_do(tmp_path):
     np.savez(tmp_path / "c.npz", x_train=ROWS, y_train=NAMES, x_test=ROWS, y_test=NAMES[:1])
     with pytest.raises(DataError, match="has 1 labels for 4 test rows"):
         open_dataset(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", X=ROWS, y=NAMES, groups=[1, 2])
+    with pytest.raises(DataError, match=r"4 rows for groups of shape \(2,\)"):
+        open_dataset(tmp_path / "d.npz")
+    np.savez(tmp_path / "e.npz", X=ROWS, y=3)
+    with pytest.raises(DataError, match="4 rows for 1 labels"):
+        open_dataset(tmp_path / "e.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:100])
     with pytest.raises(DataError, match=r"cut\.npz is no readable \.npz file"):
         open_dataset(tmp_path / "cut.npz")

@@ -95,6 +95,8 @@ def read_gtsrb_npz(path: Path) -> Dataset:
     missing = [name for name in ARRAYS if name not in arrays]
     if missing:
         raise DataError(f"{path} has no {missing[0]}; expected {', '.join(ARRAYS)}.")
+    if arrays["track_train"].shape != arrays["y_train"].shape:
+        raise DataError(f"{path} has other shapes of track_train and y_train; expected a number for each image.")
     y, y_test = (np.char.zfill(arrays[name].astype(str), 5) for name in ("y_train", "y_test"))
     tracks = np.char.add(np.char.add(y, "/"), np.char.zfill(arrays["track_train"].astype(str), 5))
     groups = np.concatenate([tracks, [f"test/{i:05d}" for i in range(len(y_test))]])
