@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,9 +175,10 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
         if not np.array_equal(labels, np.rint(labels)):  # NaN as well
             raise DataError(f"{file} has labels that are no whole numbers; expected class numbers or names.")
         labels = labels.astype(np.int64)
-    if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
-    return as_labels(labels)  # type: ignore[arg-type]
+    try:
+        return as_labels(np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels)
+    except (UnicodeError, SystemError) as error:  # the latter where bytes are no letters at all
+        raise DataError(f"{file} has labels that are no text ({_first(error)}); expected UTF-8.") from error
 
 
 def _check_finite(file: Path, rows: NDArray[Any]) -> None:
@@ -195,7 +195,7 @@ def load_array(file: Path) -> NDArray[Any]:
     """An .npy file, memory-mapped; never objects, whose loading could run code."""
     try:
         return np.atleast_1d(np.load(file, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # broken bytes make the reader raise almost anything
         raise DataError(f"{file} is no readable .npy file of numbers or text ({_first(error)}).") from error
 
 
@@ -204,7 +204,7 @@ def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
     try:
         with np.load(file, allow_pickle=False) as arrays:
             return {name: np.atleast_1d(arrays[name]) for name in arrays.files}
-    except (OSError, ValueError, EOFError, BadZipFile, AttributeError) as error:
+    except Exception as error:  # as above
         raise DataError(f"{file} is no readable .npz file of numbers or text ({_first(error)}).") from error
 
 
