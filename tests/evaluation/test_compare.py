@@ -195,7 +195,7 @@ def test_slow_methods_are_announced_with_a_time(tmp_path):
     lines = []
     data = write_blobs(tmp_path / "blobs.npz", per_class=60)
     compare(wish(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), tell=lines.append)
-    assert lines[0] == "AdaBoost, n_estimators = 5: less than a minute."
+    assert lines[0] == "AdaBoost, n_estimators = 5 on vectors: less than a minute."
 
 
 def test_mistakes_are_told(blobs, tmp_path):

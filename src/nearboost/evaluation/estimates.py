@@ -1,6 +1,6 @@
 """How long the slow ones will take, from small trials, told before they start.
 
-A descriptor is tried on a few images. Its steps learn from 200,000 patches of the training images at most: learning
+A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images. Learning
 takes as many times longer as there are more patches than in the trial, and describes each training image twice.
 Then all images are described.
 
@@ -56,11 +56,11 @@ def foretell_features(
 
 
 def foretell_methods(jobs: Sequence[Job], tell: Tell) -> None:
-    """Say how long slow methods will take, from a trial on one of their splits."""
+    """Say how long slow methods will take with each kind of features, from a trial on one split."""
     waiting: dict[str, list[Job]] = {}
     for job in jobs:
         if job.method.slow and job.known is None:
-            waiting.setdefault(job.method.title, []).append(job)
+            waiting.setdefault(f"{job.method.title} on {job.part.features}", []).append(job)
     for title, same in waiting.items():
         one = estimate_cell(same[0])
         tell_time(title, None if one is None else one * len(same), tell)
