@@ -1,8 +1,8 @@
 """How long the slow ones will take, from small trials, told before they start.
 
-A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images: learning
-takes as many times longer as there are more patches than in the trial. It describes each training image twice; then
-all images are described.
+A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images, which
+takes as many times longer as there are more patches than in the trial. It describes each training image twice.
+Then all images are described.
 
 A method is tried on few training rows and on twice as many. Its time is taken for a power of the number of rows,
 with the exponent that the two trials show: between 1 and 2.5 for fitting, between 0 and 1.5 for one query.
