@@ -4,8 +4,9 @@ All of them get the same rows. What a method must know about the data (neighbour
 chosen inside the training rows: by the family's own judges, or by three folds for the contenders.
 """
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +30,7 @@ class Method:
     about : what it is, in a sentence
     settings : what differs from the class's defaults
     grid : values to choose from by folds of the training rows (see `Tuned`), and the units they are in
+    one_vs_rest : whether each class is learned against the rest, because the class itself knows no better way
     slow : whether it is left out unless asked for
     multilabel : whether it takes a matrix of labels
     """
@@ -40,22 +42,30 @@ class Method:
     settings: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] | None = None
     units: Mapping[str, str] | None = None
+    one_vs_rest: bool = False
     slow: bool = False
     multilabel: bool = False
 
+    def kind(self) -> Any:
+        """The class, imported."""
+        module, _, name = self.home.rpartition(".")
+        return getattr(import_module(module), name)
+
     def make(self, seed: int = 0, n_jobs: int | None = None) -> Any:
         """The estimator, not fitted. A tuned one is saved as its ``best_estimator_``."""
-        module, _, name = self.home.rpartition(".")
-        estimator = getattr(import_module(module), name)(**self.settings)
+        estimator = self.kind()(**self.settings)
         if self.grid is not None:
             from nearboost.evaluation.tuning import Tuned
 
-            within = 1 if module.startswith("nearboost") else None  # folds are the threads' pieces of work
-            estimator = Tuned(seeded(estimator, seed, within), self.grid, units=self.units)
-        elif self.name == "adaboost":
+            ours = self.home.startswith(
+                "nearboost"
+            )  # has threads of its own, also for queries; else folds have them
+            inner = seeded(estimator, seed, n_jobs if ours else None)
+            return Tuned(inner, self.grid, units=self.units, random_state=seed, n_jobs=1 if ours else n_jobs)
+        if self.one_vs_rest:
             from sklearn.multiclass import OneVsRestClassifier
 
-            estimator = OneVsRestClassifier(seeded(estimator, seed, n_jobs))
+            return OneVsRestClassifier(seeded(estimator, seed, n_jobs), n_jobs=n_jobs)
         return seeded(estimator, seed, n_jobs)
 
 
@@ -69,14 +79,48 @@ def seeded(estimator: Any, seed: int, n_jobs: int | None) -> Any:
 def find_methods(names: Iterable[str]) -> list[Method]:
     """The methods of these names, each once; "all" means all of them."""
     wanted = [name.strip() for name in names if name.strip()]
-    if "all" in wanted:
-        return list(METHODS.values())
-    unknown = [name for name in wanted if name not in METHODS]
-    if unknown:
-        raise ValueError(f"There is no method {unknown[0]!r}; use some of {', '.join(METHODS)}, or all.")
     if not wanted:
         raise ValueError(f"No method was given; use some of {', '.join(METHODS)}, or all.")
-    return [METHODS[name] for name in dict.fromkeys(wanted)]
+    if "all" in wanted:
+        wanted = [*METHODS, *(name for name in wanted if name != "all")]
+    return [find_method(name) for name in dict.fromkeys(wanted)]
+
+
+def find_method(name: str) -> Method:
+    """The method of this name, as in the table or with settings of its own: ``n3:n_prototypes=0.1:loss=mat``."""
+    base, *pairs = name.split(":")
+    if base not in METHODS:
+        raise ValueError(f"There is no method {base!r}; use some of {', '.join(METHODS)}, or all.")
+    method = METHODS[base]
+    if not pairs:
+        return method
+    given = dict(_setting(pair, name) for pair in pairs)
+    known = method.kind()().get_params(deep=False)
+    unknown = [setting for setting in given if setting not in known]
+    if unknown:
+        raise ValueError(f"{base} has no setting {unknown[0]!r}; it has {', '.join(known)}.")
+    grid = {setting: values for setting, values in (method.grid or {}).items() if setting not in given}
+    units = {setting: unit for setting, unit in (method.units or {}).items() if setting not in given}
+    title = f"{method.title}, {', '.join(pair.replace('=', ' = ') for pair in pairs)}"
+    return replace(
+        method,
+        name=name,
+        title=title,
+        settings={**method.settings, **given},
+        grid=grid or None,
+        units=units or None,
+    )
+
+
+def _setting(pair: str, name: str) -> tuple[str, Any]:
+    """A setting and its value: a number, true, false, null, or else a word."""
+    setting, equals, value = pair.partition("=")
+    if not (setting and equals and value):
+        raise ValueError(f"{name!r} is not understood; settings are written NAME:SETTING=VALUE:SETTING=VALUE.")
+    try:
+        return setting, json.loads(value)
+    except ValueError:
+        return setting, value
 
 
 _TABLE = (
@@ -186,6 +230,7 @@ _TABLE = (
         "sklearn.ensemble.AdaBoostClassifier",
         "AdaBoost on decision stumps, one class against the rest.",
         settings={"n_estimators": STUMP_ROUNDS},
+        one_vs_rest=True,
         slow=True,
         multilabel=True,
     ),
