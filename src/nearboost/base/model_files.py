@@ -11,7 +11,7 @@ from nearboost.base.model_archive import MOST_BYTES, open_archive, write_archive
 from nearboost.base.model_values import Decoder, Encoder, ModelFileError
 from nearboost.base.names import SKLEARN
 
-__all__ = ["FORMAT", "ModelFileError", "load_object", "read_header", "save_object"]
+__all__ = ["FORMAT", "ModelFileError", "check_can_be_saved", "load_object", "read_header", "save_object"]
 
 FORMAT = 1
 # What turns a header of an older format into one of the next.
@@ -27,6 +27,11 @@ def save_object(value: Any, path: str | os.PathLike[str], name: str = "model") -
         "root": encoder.encode(value, name),
     }
     write_archive(Path(path), header, encoder.arrays)
+
+
+def check_can_be_saved(value: Any, name: str = "model") -> None:
+    """Refuse at once what `save_object` would refuse later, after a long fit."""
+    Encoder().encode(value, name)
 
 
 def load_object(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:

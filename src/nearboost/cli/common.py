@@ -57,3 +57,17 @@ def give(text: str) -> None:
 def give_json(result: Any) -> None:
     """A result for programs."""
     give(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def progress() -> int:
+    """Whether progress bars are shown: only to people who look at them."""
+    return int(sys.stderr.isatty())
+
+
+def tell_skipped(skipped: dict[str, str], most: int = 10) -> Exit:
+    """The items that were left out, as far as they are few; and the exit code that says so."""
+    for name, why in list(skipped.items())[:most]:
+        tell(f"Skipped {name}: {why}")
+    if len(skipped) > most:
+        tell(f"Skipped {len(skipped) - most} more.")
+    return Exit.PARTLY if skipped else Exit.DONE

@@ -1,15 +1,21 @@
 """A model as people keep it: features, classifier, class names, and where the training items came from."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
 
 from nearboost.base.images import ImageError, pixels_of
+from nearboost.base.model_files import ModelFileError, load_object
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
+from nearboost.ensemble.split import SplitClassifier
+from nearboost.inn.code_classifier import SparseCodeClassifier
 from nearboost.models.origins import Origins
 
 
@@ -94,17 +100,52 @@ class Model:
         return Prediction(np.arange(len(rows), dtype=np.int64), labels, probabilities, {}, self.classes)
 
     @property
-    def voters(self) -> NDArray[np.int64] | None:
-        """Rows of the training set that may vote on a query; None where the classifier has none."""
-        searched = getattr(self.classifier, "_searched_rows", None)
-        return None if searched is None else np.asarray(searched)
+    def last_step(self) -> Any:
+        """The classifier itself, without what scales its rows."""
+        return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
+
+    def before_last_step(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Rows as the classifier itself sees them."""
+        several = isinstance(self.classifier, Pipeline) and len(self.classifier) > 1
+        return np.asarray(self.classifier[:-1].transform(rows)) if several else rows
+
+    @property
+    def voters(self) -> NDArray[np.int64]:
+        """Rows of the training set that an answer may come from; none for linear classifiers and the like."""
+        return voters_of(self.last_step, self.n_training)
+
+    @property
+    def n_training(self) -> int:
+        """How many items it was fitted on."""
+        return int(self.facts.get("items", 0))
 
     def only_voters(self) -> "Model":
         """The same without the origins of rows that never vote."""
-        voters = self.voters
-        if self.origins is None or voters is None:
-            return self
-        return replace(self, origins=self.origins.take(voters))
+        return self if self.origins is None else replace(self, origins=self.origins.take(self.voters))
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """The model of a file; a bare estimator is none."""
+    found = load_object(path)
+    if not isinstance(found, Model):
+        raise ModelFileError(
+            f"{path} holds {type(found).__name__} and no model with class names; make one with `nearboost fit`."
+        )
+    return found
+
+
+def voters_of(classifier: Any, n_training: int) -> NDArray[np.int64]:
+    """Prototypes, support vectors, or all training rows where all are compared with."""
+    if hasattr(classifier, "_searched_rows"):
+        return np.asarray(classifier._searched_rows, dtype=np.int64)
+    if hasattr(classifier, "support_"):
+        return np.sort(classifier.support_).astype(np.int64)
+    if isinstance(classifier, SplitClassifier):
+        each = [voters_of(one, n_training) for one in classifier.estimators_]
+        return np.unique(np.concatenate(each))
+    if isinstance(classifier, SparseCodeClassifier | KNeighborsClassifier):
+        return np.arange(n_training, dtype=np.int64)
+    return np.empty(0, dtype=np.int64)
 
 
 def describe_images(

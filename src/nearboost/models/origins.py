@@ -25,10 +25,10 @@ class Origins:
     ----------
     rows : numbers of these rows in the training set, rising
     names : what each is called, mostly a path below the data's folder
-    labels : the class of each, by number
+    labels : the class of each by number, or (n, n_classes) of 0 and 1
     hashes : SHA-256 of each file, or "" for rows that come from no file
     pictures : JPEG files one after the other, or None without thumbnails
-    ends : where each picture ends
+    ends : where each picture ends; nothing without thumbnails
     """
 
     rows: NDArray[np.int64]
@@ -69,14 +69,18 @@ class Origins:
 def origins_of(
     items: Sequence[Any] | None,
     names: Sequence[str],
-    labels: NDArray[np.int64],
+    labels: NDArray[Any],
     *,
+    rows: NDArray[np.int64] | None = None,
     thumbnails: bool = True,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Origins:
-    """Origins of training items: paths of images, or None for rows of numbers."""
-    numbers = np.arange(len(names), dtype=np.int64)
+    """Origins of training items: paths of images, or None for rows of numbers.
+
+    ``rows`` are their numbers in the training set, rising; None means that these are all.
+    """
+    numbers = np.arange(len(names), dtype=np.int64) if rows is None else rows
     if items is None:
         nothing = np.full(len(names), "", dtype=np.str_)
         return Origins(numbers, _texts(names), labels, nothing, None, np.empty(0, np.int64))
