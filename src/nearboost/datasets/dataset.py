@@ -12,7 +12,7 @@ class DataError(ValueError):
     """Files that make no data set, or one that a protocol cannot use; the message is one sentence."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Dataset:
     """Items with their labels, in an order that does not depend on the machine.
 
@@ -43,6 +43,9 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name}: {len(self):,} {self.kind} of {len(self.classes):,} classes)"
 
     @property
     def is_multilabel(self) -> bool:

@@ -106,7 +106,7 @@ def open_dataset(path: str | os.PathLike[str], layout: str = "auto") -> Dataset:
     ('vectors', 4, ('cat', 'dog'))
     """
     check_choice("layout", layout, ("auto", *LAYOUTS))
-    place = Path(path)
+    place = Path(os.path.abspath(path))  # valid wherever a child process runs
     if not place.exists():
         raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
     if layout == "auto":

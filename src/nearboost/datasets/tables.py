@@ -1,6 +1,7 @@
 """Tables beside the data: CSV files of labels and of metadata."""
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,6 @@ def read_rows(path: Path) -> list[list[str]]:
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
     try:
-        return [row for row in csv.reader(text.splitlines(), delimiter=separator, strict=True) if row]
+        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
     except csv.Error as error:
         raise DataError(f"{path} is no readable CSV file ({error}).") from error

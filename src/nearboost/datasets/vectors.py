@@ -46,7 +46,7 @@ def _read_npy(file: Path, name: str) -> Dataset:
         raise DataError(f"{file} has no labels; expected {' or '.join(LABEL_FILES)} in {file.parent}.")
     if beside.suffix.lower() == ".npy":
         return vector_dataset(file, name, rows, load_array(beside))
-    table = _label_table(beside)
+    table = _label_table(beside, len(rows))
     if len(table) != len(rows):
         raise DataError(f"{beside} has {len(table):,} labels for the {len(rows):,} rows of {file.name}.")
     return _with_table(file, name, rows, table)
@@ -63,10 +63,16 @@ def _with_table(file: Path, name: str, rows: NDArray[Any], table: Table) -> Data
     return vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups, names=named)
 
 
-def _label_table(file: Path) -> Table:
+def _label_table(file: Path, n_rows: int) -> Table:
     """With named columns, or bare labels, one in a line."""
-    first = [name.strip().lower() for name in read_rows(file)[0]] if read_rows(file) else []
-    return read_csv(file, ["label"] if len(first) == 1 and first[0] not in LABEL_COLUMNS else None)
+    lines = read_rows(file)
+    is_bare = (
+        bool(lines)
+        and len(lines[0]) == 1
+        and lines[0][0].strip().lower() not in LABEL_COLUMNS
+        and len(lines) != n_rows + 1  # one more than rows: the first is the column's own name
+    )
+    return read_csv(file, ["label"] if is_bare else None)
 
 
 def _read_npz(file: Path, name: str) -> Dataset:
@@ -131,6 +137,8 @@ def vector_dataset(
         raise DataError(
             f"{file} has {len(rows):,} rows for {len(labels):,} labels; one label for each row is needed."
         )
+    if not rows.size:
+        raise DataError(f"{file} has rows of shape {rows.shape}; expected some.")
     rows = rows.reshape(len(rows), -1)
     _check_finite(file, rows)
     array, classes = _as_classes(file, np.asarray(labels))
