@@ -174,10 +174,18 @@ def thumbnails_of(dataset: Dataset) -> Callable[[str], str | None]:
     """What draws an item by its name: a small copy of an image, nothing for a vector."""
     if dataset.kind == "vectors":
         return lambda name: None
+    from nearboost.base.images import ImageError
     from nearboost.base.thumbnails import as_address, thumbnail
 
     path_of = {str(name): str(path) for name, path in zip(dataset.names, dataset.items, strict=True)}
-    return lambda name: as_address(thumbnail(path_of[name]))
+
+    def draw(name: str) -> str | None:
+        try:
+            return as_address(thumbnail(path_of[name]))
+        except ImageError:  # removed since its features were made
+            return None
+
+    return draw
 
 
 def line_of(result: Result, is_old: bool) -> str:
