@@ -3,7 +3,9 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from functools import wraps
 from typing import Any
@@ -30,7 +32,8 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
     @wraps(run)
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
-            code = run(*args, **kwargs)
+            with _warnings_as_notes():
+                code = run(*args, **kwargs)
         except KeyboardInterrupt:
             tell("Interrupted; what was finished is kept.")
             code = Exit.INTERRUPTED
@@ -42,6 +45,19 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
         raise typer.Exit(code or Exit.DONE)
 
     return guarded
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """What the library warns of is a sentence for people, not a place in its source."""
+    with warnings.catch_warnings():
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, UserWarning):
+                tell(f"Note: {message}")
+
+        warnings.showwarning = show
+        yield
 
 
 def tell(text: str) -> None:

@@ -57,8 +57,8 @@ def _write_head(draw: Any, vote: Vote, name: str, n_shown: int, width: int) -> N
         (name, 14, PALE),
         (f"{vote.said}{sure}", 28, INK),
         (f"Votes about {vote.about}", 16, INK),
-        (f"{in_favour:+.3f} for it", 16, FOR),
-        (f"{against:+.3f} against it", 16, AGAINST),
+        (signed(in_favour) + " for it", 16, FOR),
+        (signed(against) + " against it", 16, AGAINST),
         (f"The {n_shown} strongest of {len(vote.voters)} voters", 14, PALE),
     ]
     top = MARGIN
@@ -78,7 +78,7 @@ def _draw_voter(page: Any, draw: Any, model: Model, voter: Voter, corner: tuple[
     else:
         _paste(page, pillow.open(io.BytesIO(found), formats=["JPEG"]), (left, top), PICTURE)
     draw.rectangle([left, top + PICTURE + 4, left + max(2, round(share * PICTURE)), top + PICTURE + 9], fill=color)
-    lines = [(f"{voter.vote:+.3f}", 15, color), (voter.label, 13, INK), (voter.name, 12, PALE)]
+    lines = [(signed(voter.vote), 15, color), (voter.label, 13, INK), (voter.name, 12, PALE)]
     at = top + PICTURE + 13
     for text, size, ink in lines:
         draw.text((left, at), fitted(draw, text, size, room, keep_end=ink == PALE), fill=ink, font=font(size))
@@ -91,6 +91,10 @@ def _paste(page: Any, picture: Any, corner: tuple[int, int], side: int) -> None:
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
     resized = picture.convert("RGB").resize(size)
     page.paste(resized, (corner[0] + (side - size[0]) // 2, corner[1] + (side - size[1]) // 2))
+
+
+def signed(vote: float) -> str:
+    return f"{vote:+.3f}".replace("-", "−")
 
 
 def font(size: int) -> Any:
