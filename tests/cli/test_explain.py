@@ -36,6 +36,7 @@ def test_explain_about_another_class(images, tmp_path):
     assert "has no class 'clouds'" in refused("explain", images.model, item, "--about", "clouds", "--out", out)
     assert "ends in .png" in refused("explain", images.model, item, "--out", tmp_path / "voters.txt")
     assert "not an image" in refused("explain", images.model, images.data / "train/dots/broken.png")
+    assert "is a folder; give one image" in refused("explain", images.model, images.data)
 
 
 @pytest.mark.parametrize("method", ["n3", "innc", "src"])

@@ -88,6 +88,9 @@ def test_as_a_program(images, tmp_path):
     assert len(ended.stdout.splitlines()) == 1 + 48
     assert ended.stderr.startswith("Skipped train/dots/broken.png: ")
     assert len(ended.stderr.splitlines()) == 1
+    reader = subprocess.Popen(program("info", images.model), stdout=subprocess.PIPE)
+    reader.stdout.close()  # as head does
+    assert reader.wait(timeout=60) == Exit.DONE
     ended = subprocess.run(program("info", tmp_path / "nowhere"), capture_output=True, text=True)
     assert ended.returncode == Exit.FAILED
     assert len(ended.stderr.splitlines()) == 1

@@ -11,15 +11,34 @@ from nearboost.base.model_archive import MOST_BYTES, open_archive, write_archive
 from nearboost.base.model_values import Decoder, Encoder, ModelFileError
 from nearboost.base.names import SKLEARN
 
-__all__ = ["FORMAT", "ModelFileError", "check_can_be_saved", "load_object", "read_header", "save_object"]
+__all__ = [
+    "FORMAT",
+    "ModelFileError",
+    "check_can_be_saved",
+    "check_target",
+    "load_object",
+    "objects_in",
+    "read_header",
+    "save_object",
+]
 
 FORMAT = 1
 # What turns a header of an older format into one of the next.
 UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse at once a place where no file can be written."""
+    place = Path(path)
+    if place.is_dir():
+        raise ModelFileError(f"{place} is a folder; give the name of a file to write.")
+    if not place.parent.is_dir():
+        raise ModelFileError(f"{place.parent} is no folder; make it first, or write the model elsewhere.")
+
+
 def save_object(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
     """Write an object of the table of names to a file; ``name`` is what messages call it."""
+    check_target(path)
     encoder = Encoder()
     header = {
         "format": FORMAT,

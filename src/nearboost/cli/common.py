@@ -37,6 +37,9 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             tell("Interrupted; what was finished is kept.")
             code = Exit.INTERRUPTED
+        except BrokenPipeError:  # whoever reads the output, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = Exit.DONE
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if os.environ.get("NEARBOOST_DEBUG"):
                 raise
@@ -67,7 +70,7 @@ def tell(text: str) -> None:
 
 def give(text: str) -> None:
     """A result, on standard output."""
-    print(text)  # noqa: T201
+    print(text, flush=True)  # noqa: T201  (now, so that a closed pipe is noticed here)
 
 
 def give_json(result: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nearboost.base.model_files import check_target
 from nearboost.base.threads import map_in_threads
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.evaluation.fitting import check_part, choose_part, groups_for, with_origins
@@ -115,6 +116,7 @@ def prune_file(
     verbose: int = 0,
 ) -> dict[str, Any]:
     """Write a model of fewer prototypes; what it was and is, and what was skipped."""
+    check_target(out)
     model = load_model(path)
     check_prunable(model)
     wanted = keep if 0 < keep < 1 else whole_number(keep)

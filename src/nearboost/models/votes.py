@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,8 @@ def names_of(label: Any, classes: Sequence[str]) -> list[str]:
 
 def explain_item(model: Model, item: str, *, row: int = 0, about: str | None = None) -> Vote:
     """The vote on an image file, or on one row of a file of rows."""
+    if model.features is not None and Path(item).is_dir():
+        raise ValueError(f"{item} is a folder; give one image to explain.")
     opened = open_items([item], are_images=model.features is not None)
     if model.features is None and row >= len(opened.items):
         raise ValueError(f"{item} has {len(opened.items)} rows, and row {row} is asked for; they count from 0.")
