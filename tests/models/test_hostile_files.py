@@ -358,6 +358,16 @@ def test_files_of_other_kinds(tmp_path):
     refused(tmp_path / "zip", "no model of nearboost")
 
 
+def test_looking_into_a_file_is_fast(good):
+    """Neither scikit-learn nor any class of the file is imported."""
+    program = (
+        "import sys; from nearboost.models.info import summary_of\n"
+        f"print(summary_of({str(good)!r})['holds'], 'sklearn' in sys.modules, 'nearboost.boosting' in sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["sklearn.Pipeline", "False", "False"]
+
+
 def test_header_alone(good):
     header = read_header(good)
     assert header["root"]["object"] == "sklearn.Pipeline"
