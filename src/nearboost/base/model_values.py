@@ -124,7 +124,7 @@ def refusal(value: Any, where: str) -> str:
     if callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
         return f"{where} is the function {value.__name__}, and a model file holds no functions; leave it out."
     kind = value.__name__ if isinstance(value, type) else f"{type(value).__module__}.{type(value).__qualname__}"
-    return f"{where} is of class {kind}, which a model file cannot hold; use classes that docs/models.md lists."
+    return f"{where} is of class {kind}, which a model file cannot hold; the page on models lists what it can."
 
 
 def state_of(value: Any) -> dict[str, Any]:
