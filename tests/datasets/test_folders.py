@@ -1,6 +1,7 @@
 """Folders of images: what is a class, what is left out and told, and one sentence for every mistake."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -108,6 +109,24 @@ def test_duplicates_are_reported(tmp_path):
     assert "train/a/image_0001.jpg = test/a/image_0001.jpg" in note
 
 
+def test_duplicates_are_looked_for_on_request(tmp_path, monkeypatch, capsys):
+    images = write_classes(tmp_path, ["a", "b"])
+    write_image(tmp_path / "b" / "copy.jpg", same_as=images[0])
+    assert open_dataset(tmp_path, duplicates=False).notes == ()
+    assert "1 files come more than once" in open_dataset(tmp_path, verbose=1).notes[0]
+    assert "Looking for duplicates" in capsys.readouterr().err
+    monkeypatch.setattr("nearboost.datasets.duplicates.MOST_FILES", 4)
+    assert open_dataset(tmp_path).notes == ("Duplicates were not looked for among 5 items.",)
+
+
+def test_nothing_is_decoded(tmp_path, monkeypatch):
+    for label in ("a", "b"):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "1.png").write_text(f"no image at all, {label}")
+    monkeypatch.setitem(sys.modules, "PIL", None)  # importing it would fail
+    assert len(open_dataset(tmp_path)) == 2
+
+
 def test_same_size_and_same_end_are_not_enough(tmp_path):
     write_classes(tmp_path, ["a", "b"])
     (tmp_path / "a" / "long1.bmp").write_bytes(b"1" + b"0" * 5000)
@@ -164,6 +183,7 @@ def test_tables_in_both_parts_with_groups_and_masks(tmp_path):
         ("file_name,label\na.png,x\n./a.png,y\n", "names 1 files more than once"),
         ("file_name,label\na.png,x\na.png,y\n", "names 1 files more than once"),
         ("file_name,label,split\na.png,x,holdout\n", "calls a part 'holdout'; use train or test"),
+        ("file_name,label,plate\na.png,x,\n", "has no plate in line 2; fill or delete the line"),
         ("file_name,label\na.png,x\n", "one class only, 'x'"),
         ('file_name,label\n"a.png,x\n', "no readable CSV file"),
     ],

@@ -8,7 +8,8 @@ import pytest
 from scipy.io import savemat
 
 from datasets import miniatures
-from nearboost.datasets import LAYOUTS, DataError, open_dataset
+from nearboost.datasets import DataError, open_dataset
+from nearboost.datasets.layouts import LAYOUTS
 from nearboost.datasets.published import PUBLISHED
 from nearboost.datasets.scenes import SCENES
 
@@ -160,6 +161,10 @@ def test_traffic_signs_as_arrays(tmp_path):
     np.savez(tmp_path / "other.npz", x_train=np.eye(2))
     with pytest.raises(DataError, match=r"has no y_train; expected x_train, y_train, track_train"):
         open_dataset(tmp_path / "other.npz", "gtsrb-npz")
+    two = {name: np.zeros(2) for name in ("x_train", "y_train", "x_test", "y_test")}
+    np.savez(tmp_path / "tracks.npz", **two, track_train=np.zeros(3))
+    with pytest.raises(DataError, match="other shapes of track_train and y_train"):
+        open_dataset(tmp_path / "tracks.npz")
 
 
 @pytest.mark.parametrize(("name", "layout"), [("YaleB_32x32", "yale-b"), ("ORL_32x32", "orl")])

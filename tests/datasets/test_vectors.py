@@ -231,6 +231,12 @@ def test_files_that_do_not_do(tmp_path):
     np.savez(tmp_path / "c.npz", x_train=ROWS, y_train=NAMES, x_test=ROWS, y_test=NAMES[:1])
     with pytest.raises(DataError, match="has 1 labels for 4 test rows"):
         open_dataset(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", X=ROWS, y=NAMES, groups=[1, 2])
+    with pytest.raises(DataError, match=r"4 rows for groups of shape \(2,\)"):
+        open_dataset(tmp_path / "d.npz")
+    np.savez(tmp_path / "e.npz", X=ROWS, y=3)
+    with pytest.raises(DataError, match="4 rows for 1 labels"):
+        open_dataset(tmp_path / "e.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:100])
     with pytest.raises(DataError, match=r"cut\.npz is no readable \.npz file"):
         open_dataset(tmp_path / "cut.npz")
@@ -240,6 +246,35 @@ def test_files_that_do_not_do(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"has no X\.npy"):
         open_dataset(tmp_path / "empty", "vectors")
+
+
+@pytest.mark.parametrize("name", ["y.npy", "whole.npz", "rows.parquet"])
+def test_damaged_files_give_a_sentence_or_data(tmp_path, name):
+    """Wherever a byte is wrong or the file is cut."""
+    save(tmp_path)
+    np.savez_compressed(tmp_path / "whole.npz", x_train=ROWS, y_train=NAMES, x_test=ROWS, y_test=NAMES)
+    write_table(tmp_path / "rows.parquet", {"a": ROWS[:, 0], "label": NAMES})
+    path = tmp_path / name
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    sentences = []
+    for place in rng.integers(0, len(whole), 60):
+        path.unlink()  # and not written over: an earlier row may still be mapped to it
+        path.write_bytes(whole[:place] if place % 3 == 0 else whole[:place] + rng.bytes(1) + whole[place + 1 :])
+        try:
+            open_dataset(tmp_path if name == "y.npy" else path)
+        except DataError as error:
+            sentences.append(str(error))
+    assert len(sentences) > 10
+    assert not any("\n" in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    "labels", [np.full(4, 2**31 - 1, dtype=np.uint32).view("<U1"), np.array([b"\xff", b"a"] * 2)]
+)
+def test_labels_that_are_no_text(tmp_path, labels):
+    with pytest.raises(DataError, match="has labels that are no text"):
+        open_dataset(save(tmp_path, labels=labels))
 
 
 def test_a_folder_without_permission_is_told(tmp_path, monkeypatch):

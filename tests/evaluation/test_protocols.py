@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearboost.datasets import DataError, Dataset
@@ -125,6 +125,7 @@ def test_several_labels(protocol, sizes):
         make_splits(data, "5-per-class")
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.integers(2, 9), min_size=2, max_size=5),
     st.sampled_from(["half", "1-per-class", "1-per-class/1", "2-fold"]),

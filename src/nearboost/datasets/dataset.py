@@ -99,7 +99,7 @@ def shown(names: Sequence[str], most: int = 15) -> str:
     return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"
 
 
-def as_labels(labels: Sequence[str]) -> tuple[NDArray[Any], tuple[str, ...]]:
+def as_labels(labels: ArrayLike) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Labels as an array, and the classes."""
     array = np.asarray(labels, dtype=str)
     return array, tuple(map(str, np.unique(array)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from nearboost.datasets.dataset import DataError, Dataset, as_labels, shown
 from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder, subfolders
-from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
+from nearboost.datasets.tables import FILE_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
 
 METADATA = "metadata.csv"
 EXPECTED = (
@@ -66,7 +66,7 @@ def read_metadata(path: str | os.PathLike[str]) -> Dataset:
         images += files_named(root, folder, table.required(FILE_COLUMNS), file)
         labels += table.labels()
         parts += [part] * len(table) if part else table.part() or []
-        groups += table.column(GROUP_COLUMNS) or []
+        groups += table.groups() or []
         masks += files_named(root, folder, table.column(MASK_COLUMNS) or [], file)
     if any(len(column) not in (0, len(images)) for column in (groups, masks)):
         raise DataError(f"{root} has groups or masks in one {METADATA} only; give the column in both or in none.")

@@ -2,7 +2,9 @@
 
 import re
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,7 +94,8 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     threads = count_threads(wish.threads)
     source = open_source(dataset, folder / "features", threads, verbose)
     foretell_features(chosen, dataset, splits, source, threads, tell)
-    parts, skipped = make_parts(dataset, splits, chosen, source, folder / "features")
+    with warnings_told(tell):
+        parts, skipped = make_parts(dataset, splits, chosen, source, folder / "features")
     jobs = [
         Job(method, part, task_of(method, part, dataset, wish, folder / "cells", threads))
         for part in parts
@@ -103,6 +106,16 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     facts = gather(cells, dataset, splits, wish, skipped, thumbnails_of(dataset))
     report = write_report(folder, facts, cells)
     return Comparison(folder, report, facts, cells, skipped)
+
+
+@contextmanager
+def warnings_told(tell: Tell) -> Iterator[None]:
+    """Warnings as sentences for people, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for said in dict.fromkeys(str(warning.message) for warning in caught):
+        tell(said)
 
 
 def open_wished(wish: Wish) -> Dataset:
