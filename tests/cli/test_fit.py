@@ -87,6 +87,21 @@ def test_classifiers_without_probabilities(vectors, tmp_path, method):
     assert "has no prototypes to prune" in refused("prune", out)
 
 
+def test_scaled(vectors, tmp_path):
+    """Rows that differ by a factor for each feature give one model."""
+    X, y = np.load(vectors.data / "X.npy"), np.load(vectors.data / "y.npy")
+    np.savez(tmp_path / "stretched.npz", X=X * np.exp2(np.arange(X.shape[1]) % 9), y=y)
+    found = []
+    for data in (vectors.data, tmp_path / "stretched.npz"):
+        out = tmp_path / "model.nb"
+        assert call("fit", data, "--scale", "--method", "unn:n_neighbors=5", "--out", out).code == Exit.DONE
+        found.append(answer("evaluate", out, data)["confusion"])
+        assert answer("prune", out, "--keep", 20, "--out", tmp_path / "few.nb")["after"]["prototypes"] == 20
+        assert answer("explain", out, data, "--row", 2)["voters"]
+        assert "sklearn.StandardScaler" in call("info", out).out
+    assert found[0] == found[1]
+
+
 def test_what_cannot_be_saved_is_refused_before_the_fit(vectors, tmp_path):
     said = refused("fit", vectors.data, "--method", "adaboost", "--out", tmp_path / "model.nb")
     assert "method adaboost" in said

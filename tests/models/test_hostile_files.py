@@ -10,6 +10,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -224,8 +225,10 @@ def test_huge_declared_sizes(good, tmp_path, monkeypatch):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in bomb.items():
             archive.writestr(name, bytes(2**26) if name == "arrays/0.npy" else content)
-    with pytest.raises(ModelFileError, match="more than the 1,000,000 allowed; load it with a larger max_bytes"):
+    with pytest.raises(ModelFileError, match="more than the 1,000,000 allowed for it; load"):
         load(path, max_bytes=10**6)
+    monkeypatch.setattr(model_archive, "ALWAYS_ALLOWED", 10**6)
+    refused(path, "when unpacked, more than the")
     monkeypatch.setattr(model_archive, "MOST_HEADER", 1000)
     refused(good, "declares a header of")
 
@@ -403,6 +406,20 @@ def test_refused_at_saving(model, message, tmp_path):
         save(model, tmp_path / "model.nb")
     assert not list(tmp_path.iterdir())
     assert str(caught.value).endswith(".")
+
+
+def test_trees_of_scikit_learn(tmp_path):
+    X, y = rows()
+    model = KNeighborsClassifier(algorithm="kd_tree").fit(X[:, :3], y)
+    with pytest.raises(ModelFileError, match=r"model\._tree is of class sklearn\.neighbors"):
+        save(model, tmp_path / "model.nb")
+
+
+def test_names_that_are_no_text(tmp_path):
+    """Names of files may hold any bytes."""
+    model = nearboost.UNNClassifier(class_weight={"caf\udce9": 1.0})
+    save(model, tmp_path / "model.nb")
+    assert load(tmp_path / "model.nb").class_weight == model.class_weight
 
 
 def test_lists_that_hold_themselves(tmp_path):

@@ -20,7 +20,8 @@ HEADER, HEADER_SUM = "model.json", "model.json.sha256"
 MOST_HEADER = 64 * 2**20  # bytes
 MOST_ARRAYS = 100_000
 MOST_BYTES = 64 * 2**30  # of all arrays together, in memory
-MOST_RATIO = 1100  # deflate cannot do better
+MOST_RATIO = 1100  # of one member; deflate cannot do better
+ALWAYS_ALLOWED, MOST_GROWTH = 2**30, 20  # of all together: most arrays are stored as they are
 AT_ONCE = 2**22  # bytes
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # one date for all, so that the same model gives the same bytes
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
@@ -36,7 +37,9 @@ def write_archive(path: Path, header: dict[str, Any], arrays: Sequence[NDArray[A
     try:
         with zipfile.ZipFile(made, "w", allowZip64=True) as archive:
             told = [_write_array(archive, number, array) for number, array in enumerate(arrays)]
-            text = json.dumps(header | {"arrays": told}, indent=1, ensure_ascii=False, allow_nan=False).encode()
+            text = json.dumps(header | {"arrays": told}, indent=1, ensure_ascii=False, allow_nan=False).encode(
+                "utf-8", "surrogatepass"
+            )
             if len(text) > MOST_HEADER:
                 raise ModelFileError(f"The model's header has {len(text):,} bytes, more than {MOST_HEADER:,}.")
             archive.writestr(_entry(HEADER), text)
@@ -93,10 +96,10 @@ class _Summed:
 class Archive:
     """A model file opened for reading; what it declares has been checked."""
 
-    def __init__(self, file: zipfile.ZipFile, max_bytes: int) -> None:
+    def __init__(self, file: zipfile.ZipFile, max_bytes: int, file_bytes: int) -> None:
         self._file = file
         self._entries = {entry.filename: entry for entry in file.infolist()}
-        self._check_entries(max_bytes)
+        self._check_entries(min(max_bytes, ALWAYS_ALLOWED + MOST_GROWTH * file_bytes))
         self.header = self._read_header()
 
     @property
@@ -122,8 +125,8 @@ class Archive:
             raise ModelFileError(f"declares a header of {entries[HEADER].file_size:,} bytes, which is too large.")
         if self.n_bytes > max_bytes:
             raise ModelFileError(
-                f"declares {self.n_bytes:,} bytes, more than the {max_bytes:,} allowed; load it with a larger "
-                "max_bytes if you trust it."
+                f"declares {self.n_bytes:,} bytes when unpacked, more than the {max_bytes:,} allowed for it; load "
+                "it with a larger max_bytes where that is the limit, or ask whoever made it."
             )
 
     def _read_header(self) -> dict[str, Any]:
@@ -185,7 +188,7 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
     """The archive; whatever is wrong with the file is one sentence that begins with its name."""
     try:
         with zipfile.ZipFile(path) as file:
-            yield Archive(file, max_bytes)
+            yield Archive(file, max_bytes, path.stat().st_size)
     except FileNotFoundError:
         raise ModelFileError(f"{path} is not there; give a file that `nearboost fit` wrote.") from None
     except IsADirectoryError:

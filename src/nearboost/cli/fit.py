@@ -22,6 +22,10 @@ def fit(
         str, typer.Option(help="Items to fit to: all, train or test; auto is train where the data is divided.")
     ] = "auto",
     layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    scale: Annotated[
+        bool,
+        typer.Option("--scale", help="Give features mean 0 and deviation 1; else rows are taken as they are."),
+    ] = False,
     store: Annotated[
         Path | None, typer.Option(help="Folder that keeps descriptors, for other calls.", show_default=False)
     ] = None,
@@ -51,6 +55,7 @@ def fit(
         choose_part(dataset, part, "train"),
         features=features,
         method=method,
+        scale=scale,
         store=store,
         thumbnails=thumbnails,
         seed=seed,

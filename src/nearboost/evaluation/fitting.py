@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from nearboost.base.model_files import check_can_be_saved
 from nearboost.base.validation import check_choice
@@ -51,6 +53,7 @@ def fit_model(
     *,
     features: str = "gist",
     method: str = "unn",
+    scale: bool = False,
     store: Path | None = None,
     thumbnails: bool = True,
     seed: int = 0,
@@ -64,6 +67,7 @@ def fit_model(
     dataset : all its items are fitted to
     features : a name of `find_descriptor`, for images
     method : a name of `find_method`, perhaps with settings
+    scale : whether features get mean 0 and deviation 1 first
     store : folder where rows of images are kept and found again; None keeps none
     thumbnails : whether voters keep a small picture
     seed, n_jobs, verbose : as in the estimators
@@ -75,10 +79,13 @@ def fit_model(
     classes, labels = encoded(kept)
     if hasattr(classifier, "verbose"):
         classifier.set_params(verbose=verbose)
-    fitted = classifier.fit(rows, labels, **groups_for(classifier, kept))
+    scaler = StandardScaler().fit(rows) if scale else None
+    fitted = classifier.fit(scaler.transform(rows) if scaler else rows, labels, **groups_for(classifier, kept))
     fitted = getattr(fitted, "best_estimator_", fitted)
     if hasattr(fitted, "verbose"):
         fitted.set_params(verbose=0)
+    if scaler:
+        fitted = Pipeline([("scale", scaler), ("classifier", fitted)])
     facts = {"data": dataset.name, "kind": dataset.kind, "method": method, "items": len(kept), "seed": seed}
     facts |= {"features": features if transformer is not None else None, "skipped": len(skipped)}
     model = Model(transformer, fitted, classes, None, facts)
