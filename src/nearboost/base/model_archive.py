@@ -37,9 +37,7 @@ def write_archive(path: Path, header: dict[str, Any], arrays: Sequence[NDArray[A
     try:
         with zipfile.ZipFile(made, "w", allowZip64=True) as archive:
             told = [_write_array(archive, number, array) for number, array in enumerate(arrays)]
-            text = json.dumps(header | {"arrays": told}, indent=1, ensure_ascii=False, allow_nan=False).encode(
-                "utf-8", "surrogatepass"
-            )
+            text = _as_text(header | {"arrays": told})
             if len(text) > MOST_HEADER:
                 raise ModelFileError(f"The model's header has {len(text):,} bytes, more than {MOST_HEADER:,}.")
             archive.writestr(_entry(HEADER), text)
@@ -47,6 +45,11 @@ def write_archive(path: Path, header: dict[str, Any], arrays: Sequence[NDArray[A
         os.replace(made, path)
     finally:
         made.unlink(missing_ok=True)
+
+
+def _as_text(header: dict[str, Any]) -> bytes:
+    text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")  # names of files may hold any bytes
 
 
 def _entry(name: str, *, packed: bool = True) -> zipfile.ZipInfo:

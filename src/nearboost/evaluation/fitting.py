@@ -18,6 +18,7 @@ from nearboost.datasets import DataError, Dataset
 from nearboost.evaluation.descriptors import describe, find_descriptor
 from nearboost.evaluation.methods import find_method
 from nearboost.models import Model, origins_of
+from nearboost.models.model import as_floats
 
 PARTS = ("auto", "all", "train", "test")
 
@@ -118,7 +119,7 @@ def describe_training(
 ) -> tuple[NDArray[Any], Any, dict[int, str]]:
     """Rows, what made them (None for vectors), and what was wrong with items that have none."""
     if dataset.kind == "vectors":
-        return np.asarray(dataset.items), None, {}
+        return as_floats(np.asarray(dataset.items)), None, {}
     with folder_for(store) as folder:
         found = describe(
             [str(item) for item in dataset.items],

@@ -78,9 +78,9 @@ class Model:
         """Rows of paths or images, one at a time, or of a matrix as it is; what cannot be read is skipped."""
         if self.features is None:
             rows = np.asarray(items)
-            if rows.ndim != 2:
+            if rows.ndim != 2 or rows.dtype.kind not in "biuf":
                 raise ValueError("This model was fitted on rows of numbers; give a matrix, not images.")
-            return Described(rows, np.arange(len(rows), dtype=np.int64), {})
+            return Described(as_floats(rows), np.arange(len(rows), dtype=np.int64), {})
         return describe_images(self.features, items, n_jobs=n_jobs, verbose=verbose)
 
     def predict(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Prediction:
@@ -146,6 +146,11 @@ def voters_of(classifier: Any, n_training: int) -> NDArray[np.int64]:
     if isinstance(classifier, SparseCodeClassifier | KNeighborsClassifier):
         return np.arange(n_training, dtype=np.int64)
     return np.empty(0, dtype=np.int64)
+
+
+def as_floats(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows in float32, those of float64 as they are: in fits and in queries alike."""
+    return np.asarray(rows, dtype=np.float64 if rows.dtype == np.float64 else np.float32)
 
 
 def describe_images(
