@@ -9,7 +9,10 @@ from nearboost import __version__
 from nearboost.cli.common import give
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
-COMMANDS: tuple[str, ...] = ("compare",)
+COMMANDS: tuple[str, ...] = (
+    *("compare", "fit", "predict", "evaluate", "explain"),
+    *("prune", "features", "info", "suspects"),
+)
 
 app = typer.Typer(
     name="nearboost",
