@@ -33,7 +33,7 @@ class LowRankNewton(Method):
 
     def coordinates(self, problem: Problem, recipe: Recipe) -> Coordinates:
         sample = draw_sample(problem.ids, self.n_samples, recipe.way.seed)
-        moment = measure_moment(
+        moment, scale = measure_moment(
             problem.rows,
             sample,
             problem.weights,
@@ -51,6 +51,7 @@ class LowRankNewton(Method):
                 UserWarning,
                 stacklevel=2,
             )
+        vectors[: problem.rows.n_features] *= scale
         return Eigenvectors(vectors, values, self.intercept)
 
     def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:

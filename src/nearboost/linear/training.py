@@ -156,8 +156,8 @@ class Training:
         recipe, problem = self.recipe, self.problem
         remaining, generator = problem.without(choice.held_out), np.random.default_rng(recipe.way.seed)
         learners = remaining.only(generator.permutation(remaining.ids)[:MOST_LEARNERS])
-        judges = np.sort(generator.permutation(choice.held_out)[:MOST_JUDGES])
-        wide = Projection(learners, self.coordinates, np.inf, recipe.n_jobs)
+        wide = Projection(learners, self.coordinates, recipe.memory, recipe.n_jobs)
+        judges = np.sort(generator.permutation(choice.held_out)[: min(MOST_JUDGES, wide.pool)])
         judge = Judge(problem, judges, wide.project(judges), recipe.objective)
         n_passes = recipe.passes(len(problem.ids))
         schedule = Schedule(0.0, n_steps=recipe.count_steps(len(learners.ids), n_passes))
