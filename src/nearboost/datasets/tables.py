@@ -1,0 +1,94 @@
+"""Tables beside the data: CSV files of labels and of metadata."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearboost.datasets.dataset import DataError, shown
+
+LABEL_COLUMNS = ("label", "class", "category", "target", "y")
+FILE_COLUMNS = ("file_name", "filename", "file", "path", "name")
+PART_COLUMNS = ("part", "split", "subset")
+GROUP_COLUMNS = ("group", "track", "plate", "specimen", "patient")
+MASK_COLUMNS = ("mask", "mask_file")
+TRAIN_NAMES = ("train", "training", "trainval")
+TEST_NAMES = ("test", "testing", "val", "valid", "validation")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file, by their names in small letters."""
+
+    path: Path
+    columns: dict[str, list[str]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+    def column(self, names: Sequence[str]) -> list[str] | None:
+        """The first of these columns that is there."""
+        return next((self.columns[name] for name in names if name in self.columns), None)
+
+    def required(self, names: Sequence[str]) -> list[str]:
+        """The same; a sentence where there is none, or a cell is empty."""
+        found = self.column(names)
+        if found is None:
+            there = shown(list(self.columns))
+            raise DataError(f"{self.path} has the columns {there}; expected one called {' or '.join(names)}.")
+        if "" in found:
+            raise DataError(
+                f"{self.path} has no {names[0]} in line {found.index('') + 2}; fill or delete the line."
+            )
+        return found
+
+    def labels(self) -> list[str]:
+        """The label column, known by its name or because there is no other beside the file names."""
+        if self.column(LABEL_COLUMNS) is not None:
+            return self.required(LABEL_COLUMNS)
+        known = (*FILE_COLUMNS, *PART_COLUMNS, *GROUP_COLUMNS, *MASK_COLUMNS)
+        others = [name for name in self.columns if name not in known]
+        return self.required(others if len(others) == 1 else LABEL_COLUMNS)
+
+    def part(self) -> list[str] | None:
+        """Train or test, where the table says so."""
+        found = self.column(PART_COLUMNS)
+        return None if found is None else [as_part(word, self.path) for word in found]
+
+
+def as_part(word: str, where: Path) -> str:
+    """One of the words for a part of the data as "train" or "test"."""
+    if word.lower() in TRAIN_NAMES:
+        return "train"
+    if word.lower() in TEST_NAMES:
+        return "test"
+    raise DataError(f"{where} calls a part {word!r}; use train or test.")
+
+
+def read_csv(path: Path, header: Sequence[str] | None = None) -> Table:
+    """A file of comma- or semicolon-separated values; without ``header`` its first line names the columns."""
+    lines = read_rows(path)
+    if not lines:
+        raise DataError(f"{path} is empty; expected a line for each item.")
+    names = [name.strip().lower() for name in (header or lines[0])]
+    body = lines if header else lines[1:]
+    for number, line in enumerate(body, start=len(lines) - len(body) + 1):
+        if len(line) != len(names):
+            raise DataError(
+                f"{path} has {len(line)} values in line {number}; expected {len(names)}: {shown(names)}."
+            )
+    return Table(path, {name: [line[i].strip() for line in body] for i, name in enumerate(names)})
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """The lines of a CSV file that are not empty, as they stand."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as UTF-8 text ({error}); save it again so.") from error
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    try:
+        return [row for row in csv.reader(text.splitlines(), delimiter=separator, strict=True) if row]
+    except csv.Error as error:
+        raise DataError(f"{path} is no readable CSV file ({error}).") from error

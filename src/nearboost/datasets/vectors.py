@@ -1,0 +1,170 @@
+"""Rows of numbers: .npy files with labels beside them, .npz and .mat files, Parquet tables."""
+
+import os
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.datasets.dataset import DataError, Dataset, as_labels
+from nearboost.datasets.files import file_in
+from nearboost.datasets.folders import check_classes
+from nearboost.datasets.mat import read_mat
+from nearboost.datasets.tables import GROUP_COLUMNS, LABEL_COLUMNS, Table, read_csv, read_rows
+
+ROW_FILES, LABEL_FILES = ("X.npy",), ("y.npy", "labels.npy", "labels.csv", "y.csv")
+BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file passes through in pieces
+ROW_NAMES, LABEL_NAMES = ("x", "data", "features"), ("y", "labels", "label", "target")
+EXPECTED_ARRAYS = "X and y, or X_train, y_train, X_test and y_test"
+
+
+def read_vectors(path: str | os.PathLike[str]) -> Dataset:
+    """Rows of a folder with X.npy, of that file itself, or of an .npz, .mat or .parquet file."""
+    place = Path(path)
+    if place.is_dir():
+        file = file_in(place, *ROW_FILES)
+        if file is None:
+            raise DataError(f"{place} has no X.npy; expected X.npy with y.npy or labels.csv beside it.")
+        return _read_npy(file, place.resolve().name)
+    if not place.is_file():
+        raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
+    readers = {".npy": _read_npy, ".npz": _read_npz, ".mat": _read_mat}
+    reader = readers.get(place.suffix.lower())
+    if reader is None:
+        raise DataError(f"{place} is of no known kind; expected {', '.join(readers)} or a folder of images.")
+    return reader(place, place.stem)
+
+
+def _read_npy(file: Path, name: str) -> Dataset:
+    rows = load_array(file)
+    beside = file_in(file.parent, *LABEL_FILES)
+    if beside is None:
+        raise DataError(f"{file} has no labels; expected {' or '.join(LABEL_FILES)} in {file.parent}.")
+    if beside.suffix.lower() == ".npy":
+        return vector_dataset(file, name, rows, load_array(beside))
+    table = _label_table(beside)
+    if len(table) != len(rows):
+        raise DataError(f"{beside} has {len(table):,} labels for the {len(rows):,} rows of {file.name}.")
+    part, groups = table.part(), table.column(GROUP_COLUMNS)
+    return vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups)
+
+
+def _label_table(file: Path) -> Table:
+    """With named columns, or bare labels, one in a line."""
+    first = [name.strip().lower() for name in read_rows(file)[0]] if read_rows(file) else []
+    return read_csv(file, ["label"] if len(first) == 1 and first[0] not in LABEL_COLUMNS else None)
+
+
+def _read_npz(file: Path, name: str) -> Dataset:
+    arrays = load_arrays(file)
+    by_name = {key.lower(): values for key, values in arrays.items()}
+    divided = [by_name.get(key) for key in ("x_train", "y_train", "x_test", "y_test")]
+    if all(values is not None for values in divided):
+        return two_parts(file, name, *divided)
+    rows = next((by_name[key] for key in ROW_NAMES if key in by_name), None)
+    labels = next((by_name[key] for key in LABEL_NAMES if key in by_name), None)
+    if rows is None or labels is None:
+        raise DataError(f"{file} holds {', '.join(arrays) or 'nothing'}; expected {EXPECTED_ARRAYS}.")
+    return vector_dataset(file, name, rows, labels, groups=by_name.get("groups"))
+
+
+def _read_mat(file: Path, name: str) -> Dataset:
+    try:
+        found = read_mat(file)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    if found.X_test is None or found.y_test is None:
+        return vector_dataset(file, name, found.X, found.y)
+    return two_parts(file, name, found.X, found.y, found.X_test, found.y_test)
+
+
+def two_parts(file: Path, name: str, X: Any, y: Any, X_test: Any, y_test: Any, groups: Any = None) -> Dataset:
+    """Training rows and then test rows."""
+    if X.shape[1:] != X_test.shape[1:]:
+        raise DataError(f"{file} has training rows of shape {X.shape[1:]} and test rows of {X_test.shape[1:]}.")
+    for which, some, of_them in (("training", X, y), ("test", X_test, y_test)):
+        if len(some) != len(of_them):
+            raise DataError(f"{file} has {len(of_them):,} labels for {len(some):,} {which} rows.")
+    rows, labels = np.concatenate([X, X_test]), np.concatenate([y, y_test])
+    part = np.repeat(["train", "test"], [len(X), len(X_test)])
+    return vector_dataset(file, name, rows, labels, part=part, groups=groups)
+
+
+def vector_dataset(
+    file: Path, name: str, rows: Any, labels: Any, *, part: Any = None, groups: Any = None
+) -> Dataset:
+    """A data set of rows; images become rows of their pixels, and labels become text."""
+    if rows.ndim < 2 or rows.dtype.kind not in "uif":
+        raise DataError(f"{file} has rows of shape {rows.shape} and type {rows.dtype}; expected numbers, n x d.")
+    if len(rows) != len(labels):
+        raise DataError(
+            f"{file} has {len(rows):,} rows for {len(labels):,} labels; one label for each row is needed."
+        )
+    rows = rows.reshape(len(rows), -1)
+    _check_finite(file, rows)
+    array, classes = _as_classes(file, np.asarray(labels))
+    check_classes(file, classes)
+    return Dataset(
+        name=name,
+        kind="vectors",
+        items=rows,
+        labels=array,
+        classes=classes,
+        names=[f"row {i}" for i in range(len(rows))],
+        part=None if part is None else np.asarray(part, dtype=str),
+        groups=None if groups is None else np.asarray(groups).astype(str),
+    )
+
+
+def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Names; or 0 and 1 for each class, where labels have two dimensions."""
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim == 2:
+        if not np.isin(labels, (0, 1)).all():
+            raise DataError(
+                f"{file} has labels of shape {labels.shape} that are not all 0 or 1; expected one a row."
+            )
+        return labels.astype(np.int8), tuple(str(i) for i in range(labels.shape[1]))
+    if labels.ndim != 1 or labels.dtype.kind not in "uifbUS":
+        raise DataError(f"{file} has labels of shape {labels.shape} and type {labels.dtype}; expected one a row.")
+    if labels.dtype.kind == "f":
+        if not np.array_equal(labels, np.rint(labels)):  # NaN as well
+            raise DataError(f"{file} has labels that are no whole numbers; expected class numbers or names.")
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8")
+    return as_labels(labels)  # type: ignore[arg-type]
+
+
+def _check_finite(file: Path, rows: NDArray[Any]) -> None:
+    step = max(1, BLOCK // max(1, rows.shape[1]))
+    for start in range(0, len(rows) if rows.dtype.kind == "f" else 0, step):
+        bad = ~np.isfinite(rows[start : start + step]).all(axis=1)
+        if bad.any():
+            raise DataError(
+                f"{file} holds NaN or infinite values in row {start + int(bad.argmax())}; fill or drop it."
+            )
+
+
+def load_array(file: Path) -> NDArray[Any]:
+    """An .npy file, memory-mapped; never objects, whose loading could run code."""
+    try:
+        return np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{file} is no readable .npy file of numbers or text ({_first(error)}).") from error
+
+
+def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file; never objects, whose loading could run code."""
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, EOFError, BadZipFile, AttributeError) as error:
+        raise DataError(f"{file} is no readable .npz file of numbers or text ({_first(error)}).") from error
+
+
+def _first(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".")

@@ -1,0 +1,206 @@
+"""Protocols: which items train and which test, drawn with a seed."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.validation import check_whole
+from nearboost.datasets import DataError, Dataset
+
+KNOWN = "fixed, half, N-per-class, N-per-class/M, K-fold, grouped-half, grouped-K-fold"
+Indices = NDArray[np.intp]
+
+
+class Split(NamedTuple):
+    """Positions of the training and of the test items, in rising order, and the seed that drew them."""
+
+    train: Indices
+    test: Indices
+    seed: int
+
+
+class Protocol(NamedTuple):
+    """A protocol's parts: what is drawn, how many, and whether groups stay together."""
+
+    kind: str  # "fixed", "half", "per-class" or "fold"
+    number: int = 2  # training items of each class, or folds
+    most_tests: int | None = None  # of each class
+    is_grouped: bool = False
+
+
+def parse_protocol(text: str) -> Protocol:
+    """What a protocol's name means.
+
+    Examples
+    --------
+    >>> parse_protocol("100-per-class/50")
+    Protocol(kind='per-class', number=100, most_tests=50, is_grouped=False)
+    """
+    grouped = text.startswith("grouped-")
+    rest = text.removeprefix("grouped-")
+    if text == "fixed" or rest == "half":
+        return Protocol(rest, is_grouped=grouped)
+    fold = re.fullmatch(r"([0-9]{1,9})-fold", rest)
+    if fold and int(fold[1]) >= 2:
+        return Protocol("fold", int(fold[1]), is_grouped=grouped)
+    per_class = re.fullmatch(r"([0-9]{1,9})-per-class(?:/([0-9]{1,9}))?", text)
+    if per_class and int(per_class[1]) >= 1 and per_class[2] != "0":
+        return Protocol("per-class", int(per_class[1]), int(per_class[2]) if per_class[2] else None)
+    raise DataError(f"protocol={text!r} is not known; use one of {KNOWN}, as in 30-per-class or 5-fold.")
+
+
+def make_splits(dataset: Dataset, protocol: str, repeats: int = 1, seed: int = 0) -> list[Split]:
+    """The splits of a protocol: one for each repeat, or as many as there are folds.
+
+    Parameters
+    ----------
+    dataset : its parts are pooled first, except by "fixed"
+    protocol : "fixed" is the set's own split; "half" trains on half of each class; "30-per-class" on 30 of each,
+        and "100-per-class/50" tests on at most 50 others; "5-fold" tests on each fifth in turn, stratified;
+        "grouped-half" and "grouped-5-fold" keep the items of a group (track, plate) on one side
+    repeats : how often it is drawn; the seeds are ``seed``, ``seed + 1`` and so on
+    seed : of the first draw
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.datasets import Dataset
+    >>> labels = np.array(["a", "a", "b", "b", "b", "a"])
+    >>> data = Dataset("toy", "vectors", np.zeros((6, 2)), labels, ("a", "b"), [f"row {i}" for i in range(6)])
+    >>> [split] = make_splits(data, "2-per-class", seed=1)
+    >>> sorted(labels[split.train].tolist()), sorted(labels[split.test].tolist())
+    (['a', 'a', 'b', 'b'], ['a', 'b'])
+    """
+    check_whole("repeats", repeats)
+    check_whole("seed", seed, least=0)
+    wanted = parse_protocol(protocol)
+    _check_possible(dataset, protocol, wanted, repeats)
+    splits = []
+    for drawn in range(seed, seed + repeats):
+        for is_test, is_train in _draws(dataset, wanted, drawn):
+            split = Split(np.flatnonzero(is_train), np.flatnonzero(is_test), drawn)
+            _check_split(dataset, protocol, split)
+            splits.append(split)
+    return splits
+
+
+def draw_classes(dataset: Dataset, n_classes: int, seed: int = 0) -> Dataset:
+    """So many of its classes, drawn with a seed; fewer classes are a subset of more with the same seed."""
+    check_whole("n_classes", n_classes, least=2)
+    if n_classes > len(dataset.classes):
+        raise DataError(f"{dataset.name} has {len(dataset.classes)} classes; n_classes={n_classes} is too many.")
+    order = np.random.default_rng(seed).permutation(len(dataset.classes))
+    return dataset.with_classes([dataset.classes[i] for i in order[:n_classes]])
+
+
+def _draws(dataset: Dataset, wanted: Protocol, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Who tests and who trains, as flags."""
+    if wanted.kind == "fixed":
+        part = np.asarray(dataset.part)
+        yield part == "test", part == "train"
+    elif wanted.kind == "fold" or wanted.is_grouped:
+        fold = _folds(dataset, wanted, seed)
+        for k in range(wanted.number if wanted.kind == "fold" else 1):
+            yield fold == k, fold != k
+    else:
+        ranks, sizes = _ranks(dataset, seed)
+        n_train = sizes // 2 if wanted.kind == "half" else np.full_like(sizes, wanted.number)
+        most = sizes if wanted.most_tests is None else n_train + wanted.most_tests
+        yield (ranks >= n_train) & (ranks < most), ranks < n_train
+
+
+def _ranks(dataset: Dataset, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Each item's place in a random order of its class, and the size of that class."""
+    strata = np.zeros(len(dataset), dtype=int) if dataset.is_multilabel else _codes(dataset)
+    rng = np.random.default_rng(seed)
+    ranks = np.empty(len(dataset), dtype=np.intp)
+    for code in range(strata.max() + 1):
+        members = np.flatnonzero(strata == code)
+        ranks[rng.permutation(members)] = np.arange(len(members))
+    return ranks, np.bincount(strata)[strata]
+
+
+def _codes(dataset: Dataset) -> NDArray[np.intp]:
+    return np.searchsorted(np.array(dataset.classes), dataset.labels)
+
+
+def _folds(dataset: Dataset, wanted: Protocol, seed: int) -> NDArray[np.intp]:
+    """The fold in which each item tests."""
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    if wanted.is_grouped:
+        splitter = GroupKFold if dataset.is_multilabel else StratifiedGroupKFold
+    else:
+        splitter = KFold if dataset.is_multilabel else StratifiedKFold
+    strata = None if dataset.is_multilabel else _codes(dataset)
+    rows = np.zeros((len(dataset), 1))
+    fold = np.empty(len(dataset), dtype=np.intp)
+    with warnings.catch_warnings():  # few items of a class are judged by _check_split
+        warnings.simplefilter("ignore", UserWarning)
+        drawn = splitter(wanted.number, shuffle=True, random_state=seed).split(rows, strata, dataset.groups)
+        for k, (_, test) in enumerate(drawn):
+            fold[test] = k
+    return fold
+
+
+def _check_possible(dataset: Dataset, protocol: str, wanted: Protocol, repeats: int) -> None:
+    name = dataset.name
+    if wanted.kind == "fixed":
+        if dataset.part is None:
+            raise DataError(f"{name} has no train and test parts for protocol='fixed'; use half or 5-fold.")
+        if repeats > 1:
+            raise DataError(
+                f"protocol='fixed' has one split, so repeats={repeats} would repeat it; use repeats=1."
+            )
+    if wanted.is_grouped:
+        _check_groups(dataset, protocol, wanted)
+    elif wanted.kind == "per-class" and dataset.is_multilabel:
+        raise DataError(f"{name} has items with several labels, so {protocol} is not defined; use half or 5-fold.")
+    elif wanted.kind != "fixed":
+        _check_sizes(dataset, protocol, wanted)
+
+
+def _check_groups(dataset: Dataset, protocol: str, wanted: Protocol) -> None:
+    plain = protocol.removeprefix("grouped-")
+    if dataset.groups is None:
+        raise DataError(f"{dataset.name} has no groups (tracks, plates) for protocol={protocol!r}; use {plain}.")
+    n_groups = len(np.unique(dataset.groups))
+    if n_groups < wanted.number:
+        raise DataError(f"{dataset.name} has {n_groups} groups; protocol={protocol!r} needs {wanted.number}.")
+
+
+def _check_sizes(dataset: Dataset, protocol: str, wanted: Protocol) -> None:
+    needed = wanted.number + 1 if wanted.kind == "per-class" else wanted.number
+    counts = {dataset.name: len(dataset)} if dataset.is_multilabel else dataset.counts
+    smallest = min(counts, key=lambda name: counts[name])
+    n = counts[smallest]
+    if n >= needed:
+        return
+    smaller = {"per-class": f"{n - 1}-per-class", "fold": f"{n}-fold"}.get(wanted.kind)
+    use = f"use {smaller} or fewer, or " if smaller and n > 1 else ""
+    n_small = sum(count < needed for count in counts.values())
+    raise DataError(
+        f"{dataset.name} has {n} of class {smallest!r}; protocol={protocol!r} needs {needed} of each class: "
+        f"{use}leave out such classes ({n_small} of {len(counts)})."
+    )
+
+
+def _check_split(dataset: Dataset, protocol: str, split: Split) -> None:
+    """Both sides have items, and no class is met in testing alone."""
+    for side, chosen in (("train", split.train), ("test", split.test)):
+        if not len(chosen):
+            raise DataError(f"{dataset.name} has no items to {side} with protocol={protocol!r}.")
+    if dataset.is_multilabel:
+        return
+    known = set(dataset.labels[split.train].tolist())
+    unknown = sorted(set(dataset.labels[split.test].tolist()) - known)
+    if unknown or len(known) < 2:
+        what = f"no items of class {unknown[0]!r} to train" if unknown else "one class only to train"
+        raise DataError(
+            f"{dataset.name} leaves {what} with protocol={protocol!r}, seed {split.seed}; use another protocol or "
+            "leave out that class."
+        )
