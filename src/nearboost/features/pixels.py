@@ -1,0 +1,85 @@
+"""Pixels: a small grey copy of an image, the plainest descriptor there is."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, pixels_of
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
+from nearboost.base.validation import check_choice, check_whole
+from nearboost.features.gist import resized
+
+
+class SmallGrey(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """An image made grey and square, its pixels in [0, 1] as one row.
+
+    Parameters
+    ----------
+    side : int
+        Width and height in pixels.
+    scaling : {"dtype", "image"}
+        What counts as white: the largest number of the pixels' type, or the largest pixel of an image.
+    n_jobs : int or None
+        Threads; None means all cores.
+    verbose : int
+        Above 0, a progress bar on standard error.
+
+    Notes
+    -----
+    Nothing is learned: `fit` only checks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.features.pixels import SmallGrey
+    >>> image = np.zeros((8, 8), dtype=np.uint8)
+    >>> image[:, 4:] = 255
+    >>> SmallGrey(2).transform(image).round(1)
+    array([[0.1, 0.9, 0.1, 0.9]], dtype=float32)
+    """
+
+    def __init__(
+        self, side: int = 16, *, scaling: str = "dtype", n_jobs: int | None = None, verbose: int = 0
+    ) -> None:
+        self.side = side
+        self.scaling = scaling
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the settings; nothing is learned."""
+        check_whole("side", self.side)
+        check_choice("scaling", self.scaling, SCALINGS)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """One row for each image."""
+        self.fit()
+        images = as_images(X)
+        rows = np.empty((len(images), self.side**2), dtype=np.float32)
+
+        def work(i: int) -> None:
+            which = f"Image {i}"
+            grey = as_grey(in_unit_range(pixels_of(images[i], which), self.scaling, which))
+            rows[i] = resized(grey, self.side).ravel()
+
+        with progress_bar("Pixels", len(images), self.verbose) as advance:
+            map_in_threads(work, range(len(images)), self.n_jobs, advance)
+        return rows
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.side**2
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.no_validation = True
+        tags.input_tags.two_d_array = False
+        return tags
