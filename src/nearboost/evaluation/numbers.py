@@ -1,0 +1,86 @@
+"""Measures as text. A measure is a number, None, or ``{"mean": …, "deviation": …, "values": […]}`` over splits."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+# What a report is ordered by: the first of these that any method has.
+MEASURES = ("accuracy", "mean_class_accuracy", "average_precision")
+
+
+def mean(measure: Any) -> float | None:
+    """The number itself, or the mean over splits; None where it is unknown or not finite."""
+    value = measure.get("mean") if isinstance(measure, Mapping) else measure
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def deviation(measure: Any) -> float | None:
+    """The deviation over splits; None where there was one split only."""
+    if not isinstance(measure, Mapping) or len(measure.get("values") or (0, 0)) < 2:
+        return None
+    return mean(measure.get("deviation"))
+
+
+def percent(value: float) -> str:
+    """A share in per cent, with one decimal.
+
+    >>> percent(0.8312)
+    '83.1'
+    """
+    return _signed(f"{100 * value:.1f}")
+
+
+def points(value: float) -> str:
+    """A difference of shares, with its sign.
+
+    >>> points(-0.0231)
+    '−2.3'
+    """
+    return _signed(f"{100 * value:+.1f}")
+
+
+def count(value: float) -> str:
+    """A whole number with its thousands apart.
+
+    >>> count(4485)
+    '4,485'
+    """
+    return _signed(f"{value:,.0f}")
+
+
+def fraction(value: float) -> str:
+    """A number near one, such as a log-loss.
+
+    >>> fraction(0.5)
+    '0.500'
+    """
+    return _signed(f"{value:.3f}")
+
+
+def quantity(value: float) -> str:
+    """Three figures of any positive number, never with an exponent.
+
+    >>> [quantity(value) for value in (1234.5, 12.345, 0.012345)]
+    ['1,234', '12.3', '0.0123']
+    """
+    if value == 0:
+        return "0"
+    decimals = min(max(2 - math.floor(math.log10(abs(value))), 0), 9)
+    return _signed(f"{value:,.{decimals}f}")
+
+
+def with_deviation(measure: Any) -> str:
+    """Mean and deviation in per cent.
+
+    >>> with_deviation({"mean": 0.831, "deviation": 0.004, "values": [0.827, 0.835]})
+    '83.1 ± 0.4 %'
+    """
+    middle, spread = mean(measure), deviation(measure)
+    if middle is None:
+        return "–"
+    return f"{percent(middle)} %" if spread is None else f"{percent(middle)} ± {percent(spread)} %"
+
+
+def _signed(text: str) -> str:
+    """A true minus sign, as wide as the figures; no minus before zero."""
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "−")

@@ -1,0 +1,114 @@
+"""Drawing: elements that escape what they are given, axes, and labels that keep clear of each other."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from markupsafe import Markup
+
+LETTER = 6.0  # mean width of a letter of 11 px
+LINE = 12.0
+
+
+def drawing(width: float, height: float, label: str, kind: str) -> Element:
+    """An empty picture. ``label`` is what a screen reader says, ``kind`` the class the style sheet knows it by."""
+    return Element(
+        "svg",
+        {"viewBox": f"0 0 {width:g} {height:g}", "width": f"{width:g}", "height": f"{height:g}", "class": kind}
+        | {"role": "img", "aria-label": label},
+    )
+
+
+def add(parent: Element, tag: str, text: str | None = None, **attributes: float | str) -> Element:
+    """A new element inside; ``class_`` and ``text_anchor`` stand for ``class`` and ``text-anchor``."""
+    written = {
+        name.rstrip("_").replace("_", "-"): value if isinstance(value, str) else f"{value:.2f}"
+        for name, value in attributes.items()
+    }
+    element = SubElement(parent, tag, written)
+    element.text = text
+    return element
+
+
+def markup(picture: Element) -> Markup:
+    """The picture as text that needs no more escaping."""
+    return Markup(ElementTree.tostring(picture, encoding="unicode"))  # noqa: S704
+
+
+def shortened(text: str, longest: int) -> str:
+    """The text, cut with an ellipsis where it is too long."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values from ``low`` to ``high`` laid from ``start`` to ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        low, high, value = (math.log10(v) if self.logarithmic else v for v in (self.low, self.high, value))
+        return self.start + (self.end - self.start) * (value - low) / (high - low)
+
+    def ticks(self) -> list[float]:
+        """Round values within the axis: at most seven or so."""
+        candidates = _powers(self.low, self.high) if self.logarithmic else _steps(self.low, self.high)
+        return [value for value in candidates if self.low * (1 - 1e-9) <= value <= self.high * (1 + 1e-9)]
+
+
+def axis_around(values: Iterable[float], start: float, end: float, *, logarithmic: bool = False) -> Axis:
+    """An axis with some room beyond the smallest and the largest value."""
+    values = list(values)
+    low, high = min(values), max(values)
+    if logarithmic:
+        room = max((high / low) ** 0.08, 1.5)
+        return Axis(low / room, high * room, start, end, logarithmic=True)
+    room = max(0.08 * (high - low), 0.01)
+    return Axis(low - room, high + room, start, end)
+
+
+def _steps(low: float, high: float) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    step = next(power * factor for factor in (1, 2, 5, 10) if (high - low) / (power * factor) <= 6)
+    return [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _powers(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten on a short axis, the powers alone on a long one."""
+    decades = math.log10(high / low)
+    factors = (1, 2, 5) if decades < 2 else (1, 3) if decades < 3.5 else (1,)
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [factor * 10.0**exponent for exponent in exponents for factor in factors]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle that something occupies."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: "Box") -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+    def within(self, other: "Box") -> bool:
+        across = other.left <= self.left and self.right <= other.right
+        return across and other.top <= self.top and self.bottom <= other.bottom
+
+
+def label_box(text: str, x: float, y: float, side: int) -> Box:
+    """Where a label beside the point would stand: to its right, left, above or below."""
+    width = LETTER * len(text)
+    left = (x + 8, x - 8 - width, x - width / 2, x - width / 2)[side]
+    top = (y - LINE / 2, y - LINE / 2, y - 9 - LINE, y + 9)[side]
+    return Box(left, top, left + width, top + LINE)

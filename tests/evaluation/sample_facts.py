@@ -1,0 +1,196 @@
+"""Facts of made-up comparisons, as the report gets them."""
+
+import base64
+import io
+
+import numpy as np
+
+SCENES = ("coast", "forest", "highway", "inside city", "mountain", "open country", "street", "tall building")
+METHODS = {  # accuracy, prototypes, fit seconds, query milliseconds
+    "n3": (0.831, 412, 14.2, 0.31),
+    "rbf-svm": (0.829, None, 41.0, 1.9),
+    "unn": (0.806, 523, 9.1, 0.35),
+    "innc": (0.799, 1344, 0.02, 4.8),
+    "slnd": (0.784, None, 3.2, 0.012),
+    "linear-svm": (0.772, None, 2.4, 0.006),
+    "weighted-knn": (0.748, 1344, 0.004, 0.42),
+    "knn": (0.740, 1344, 0.004, 0.41),
+}
+
+
+def spread(mean, rng, scale=0.004):
+    values = mean + scale * rng.standard_normal(5)
+    return {"mean": float(values.mean()), "deviation": float(values.std(ddof=1)), "values": values.tolist()}
+
+
+def thumbnail(rng):
+    """A small texture as a PNG."""
+    from PIL import Image
+
+    y, x = np.mgrid[:64, :64] / 64
+    angle, wave = rng.uniform(0, np.pi), rng.uniform(3, 12)
+    stripes = np.sin(2 * np.pi * wave * (x * np.cos(angle) + y * np.sin(angle)))
+    grey = 128 + 60 * stripes + 20 * rng.standard_normal((64, 64))
+    file = io.BytesIO()
+    Image.fromarray(np.clip(grey, 0, 255).astype(np.uint8)).save(file, "PNG")
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def confusion(rng, n_classes, per_class=150, right=0.82):
+    chances = rng.dirichlet(np.full(n_classes, 0.3), size=n_classes) * (1 - right) + right * np.eye(n_classes)
+    return np.array([rng.multinomial(per_class, row) for row in chances / chances.sum(axis=1, keepdims=True)])
+
+
+def leaderboard(rng):
+    rows = []
+    for method, (accuracy, prototypes, fit, query) in METHODS.items():
+        gap = accuracy - METHODS["n3"][0]
+        rows.append(
+            {
+                "method": method,
+                "features": "gist",
+                "accuracy": spread(accuracy, rng),
+                "mean_class_accuracy": spread(accuracy + 0.01, rng),
+                "top5": spread(0.96 + accuracy / 30, rng, 0.002),
+                "log_loss": None if method in ("slnd", "linear-svm") else spread(1.7 - 1.3 * accuracy, rng, 0.02),
+                "ece": None if method in ("slnd", "linear-svm") else spread(0.2 - 0.2 * accuracy, rng, 0.003),
+                "prototypes": None if prototypes is None else spread(prototypes, rng, prototypes / 100),
+                "fit_seconds": spread(fit, rng, fit / 20),
+                "query_ms": spread(query, rng, query / 20),
+                "peak_mib": spread(300 + 10 * fit, rng, 5),
+                "against_best": None if gap == 0 else {"difference": gap, "p": float(np.exp(200 * gap))},
+            }
+        )
+    return rows
+
+
+def scenes(seed=0):
+    """Eight methods on eight classes of images, five splits, one failed cell."""
+    rng = np.random.default_rng(seed)
+    counts = confusion(rng, len(SCENES))
+    right = counts.diagonal() / counts.sum(axis=1)
+    levels = np.linspace(0.25, 0.97, 8)
+    return {
+        "title": "8 scenes: eight methods compared",
+        "command": "nearboost compare ~/pictures/8-cat --features gist --protocol half --repeats 5 --out report",
+        "created": "2026-11-16 01:30 UTC",
+        "machine": {"cpu": "Some Processor 2.4 GHz", "cores": 2, "memory_gib": 7.8, "system": "Linux x86_64"},
+        "versions": {"nearboost": "0.1.0", "python": "3.11.2", "numpy": "2.3.1", "scikit-learn": "1.7.0"},
+        "protocol": {"name": "half", "repeats": 5, "seed": 0},
+        "data": {
+            "name": "8-cat",
+            "kind": "images",
+            "items": 2688,
+            "classes": list(SCENES),
+            "counts": {name: 336 for name in SCENES},
+            "notes": ["2 files were no images and were skipped: readme.txt, .DS_Store."],
+        },
+        "leaderboard": leaderboard(rng),
+        "best": "n3",
+        "failed": [{"method": "unn", "split": 3, "reason": "killed after 600 s: the limit of one cell"}],
+        "per_class": [
+            {
+                "class": name,
+                "n": int(counts[i].sum()),
+                "accuracy": {m: float(min(right[i] + METHODS[m][0] - 0.831, 1)) for m in METHODS},
+                "auc": 0.9 + 0.09 * float(right[i]),
+            }
+            for i, name in enumerate(SCENES)
+        ],
+        "confusion": {"classes": list(SCENES), "counts": counts.tolist()},
+        "reliability": {
+            method: [
+                [float(c), float(np.clip(c + rng.normal(0, 0.04), 0, 1)), int(20 + 900 * c**3)] for c in levels
+            ]
+            for method in ("n3", "rbf-svm", "unn", "innc", "weighted-knn", "knn")
+        },
+        "gallery": [
+            {
+                "name": f"{SCENES[i % 8]}/image_{100 + i:04d}.jpg",
+                "class": SCENES[i % 8],
+                "weight": float(2.5 * 0.93**i * (-1 if i == 5 else 1)),
+                "thumbnail": thumbnail(rng),
+            }
+            for i in range(30)
+        ],
+        "mistakes": [
+            {
+                "name": f"{SCENES[i % 8]}/image_{700 + i:04d}.jpg",
+                "truth": SCENES[i % 8],
+                "said": SCENES[(i + 3) % 8],
+                "probability": 0.99 - 0.012 * i,
+                "thumbnail": thumbnail(rng),
+            }
+            for i in range(16)
+        ],
+        "timings": [
+            {
+                "method": method,
+                "features": "gist",
+                "split": split,
+                "fit_seconds": values[2] * (1 + split / 50),
+                "query_seconds": values[3] * 1.344,
+                "queries": 1344,
+                "query_ms": values[3],
+                "peak_mib": 310.0 + split,
+                "threads": 2,
+            }
+            for method, values in METHODS.items()
+            for split in range(5)
+        ],
+    }
+
+
+def many_classes(n_classes=120, seed=0):
+    """As `scenes`, with so many classes that neither names nor numbers fit the confusion matrix."""
+    rng = np.random.default_rng(seed)
+    names = [f"class {i:03d}" for i in range(n_classes)]
+    counts = confusion(rng, n_classes, per_class=30, right=0.6)
+    facts = scenes(seed)
+    facts["data"]["classes"] = names
+    facts["confusion"] = {"classes": names, "counts": counts.tolist()}
+    facts["per_class"] = [
+        {"class": name, "n": 30, "accuracy": {"n3": counts[i][i] / 30, "knn": 0.5}, "auc": None}
+        for i, name in enumerate(names)
+    ]
+    return facts
+
+
+def bare():
+    """One method on vectors, one split: no probabilities, no prototypes, no pictures, measures missing."""
+    return {
+        "title": "digits",
+        "command": "nearboost compare digits.npz --methods slnd",
+        "created": "2026-11-16",
+        "machine": {},
+        "versions": {},
+        "protocol": {"name": "fixed"},
+        "data": {
+            "name": "digits",
+            "kind": "vectors",
+            "items": 1797,
+            "classes": ["0", "1"],
+            "counts": {},
+            "notes": [],
+        },
+        "leaderboard": [
+            {
+                "method": "slnd",
+                "features": None,
+                "accuracy": {"mean": 0.95, "deviation": 0.0, "values": [0.95]},
+                "mean_class_accuracy": float("nan"),
+                "log_loss": None,
+                "prototypes": None,
+                "query_ms": 0.0,
+                "against_best": None,
+            }
+        ],
+        "best": "slnd",
+        "failed": [],
+        "per_class": [],
+        "confusion": {"classes": ["0", "1"], "counts": [[19, 1], [1, 19]]},
+        "reliability": {},
+        "gallery": [],
+        "mistakes": [{"name": "row 17", "truth": "0", "said": "1", "probability": None, "thumbnail": None}],
+        "timings": [],
+    }
