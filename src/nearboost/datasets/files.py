@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,14 +15,64 @@ IMAGE_ENDINGS = (
 MASK_ENDING = "_mask"  # of a file's name without its suffix, in any case
 
 
-def is_image(path: Path) -> bool:
-    """Whether the name says so; capital letters or small ones."""
-    return path.suffix.lower() in IMAGE_ENDINGS
+@dataclass
+class Found:
+    """Image files, their masks, and the suffixes of what else lay there."""
+
+    images: list[str] = field(default_factory=list)
+    masks: list[str] = field(default_factory=list)
+    passed_over: Counter[str] = field(default_factory=Counter)
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence, where something other than images was passed over."""
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.passed_over.items()))
+        return (f"Passed over what is no image: {kinds}.",) if kinds else ()
 
 
-def is_mask(path: Path) -> bool:
-    """Whether the name says that this is the mask of another image."""
-    return path.stem.lower().endswith(MASK_ENDING)
+def find_images(folder: Path, found: Found | None = None, *, deep: bool = True) -> list[str]:
+    """The images in a folder and, unless ``deep`` is False, in the folders below; sorted, files before folders.
+
+    Hidden files are passed over silently; a link back to a folder above is not followed again. What else there
+    is goes into ``found``.
+    """
+    found = Found() if found is None else found
+    n_before = len(found.images)
+    _walk(str(folder), found, deep, frozenset())
+    return found.images[n_before:]
+
+
+def _walk(folder: str, found: Found, deep: bool, above: frozenset[str]) -> None:
+    real = os.path.realpath(folder)
+    if real in above:
+        found.passed_over["links to a folder above"] += 1
+        return
+    below = []
+    for entry in _entries(folder):
+        stem, suffix = os.path.splitext(entry.name.lower())
+        if entry.is_dir():
+            below.append(entry.path)
+        elif not _is_text(entry.name):
+            found.passed_over["files with unreadable names"] += 1
+        elif suffix not in IMAGE_ENDINGS:
+            found.passed_over[suffix or "files without suffix"] += 1
+        elif stem.endswith(MASK_ENDING):
+            found.masks.append(entry.path)
+        else:
+            found.images.append(entry.path)
+    for path in below if deep else ():
+        _walk(path, found, deep, above | {real})
+
+
+def masks_beside(images: Sequence[str], masks: Sequence[str]) -> list[str] | None:
+    """The mask of each image, NAME_mask.* beside NAME.*; None unless every image has one."""
+    of_image = {_stem(mask)[: -len(MASK_ENDING)]: mask for mask in masks}
+    found = [of_image.get(_stem(image)) for image in images]
+    return [mask for mask in found if mask is not None] if found and None not in found else None
+
+
+def _stem(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, os.path.splitext(name)[0].lower())
 
 
 def folder_of(path: str | os.PathLike[str]) -> Path:
@@ -32,74 +83,37 @@ def folder_of(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
+def first_below(folder: Path, *paths: str) -> Path:
+    """The first of these folders below that is there, else the folder itself."""
+    return next((folder / path for path in paths if (folder / path).is_dir()), folder)
+
+
 def subfolders(folder: Path) -> list[Path]:
     """Folders in it by name, without hidden ones."""
-    return [path for path in _entries(folder) if path.is_dir()]
+    return [Path(entry.path) for entry in _entries(folder) if entry.is_dir()]
 
 
 def subfolder(folder: Path, *names: str) -> Path | None:
     """The first of its folders that has one of these names, in capital letters or small ones."""
-    found = {path.name.lower(): path for path in subfolders(folder)}
-    return next((found[name.lower()] for name in names if name.lower() in found), None)
+    return _named(subfolders(folder), names)
 
 
 def file_in(folder: Path, *names: str) -> Path | None:
     """The first of its files that has one of these names, in capital letters or small ones."""
-    found = {path.name.lower(): path for path in _entries(folder) if path.is_file()}
+    return _named([Path(entry.path) for entry in _entries(folder) if entry.is_file()], names)
+
+
+def _named(paths: list[Path], names: Sequence[str]) -> Path | None:
+    found = {path.name.lower(): path for path in paths}
     return next((found[name.lower()] for name in names if name.lower() in found), None)
 
 
-@dataclass
-class Found:
-    """Image files, and what else lay there: suffixes of other files, names that are not text."""
-
-    images: list[Path] = field(default_factory=list)
-    passed_over: Counter[str] = field(default_factory=Counter)
-    masks: list[Path] = field(default_factory=list)
-
-    def notes(self) -> tuple[str, ...]:
-        """A sentence, where something other than images was passed over."""
-        if not self.passed_over:
-            return ()
-        kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.passed_over.items()))
-        return (f"Passed over files that are no images: {kinds}.",)
-
-
-def find_images(folder: Path, found: Found | None = None, *, deep: bool = True) -> Found:
-    """The images in a folder and, unless ``deep`` is False, in the folders below, sorted by their path.
-
-    Hidden files are passed over silently; a link back to a folder above is not followed again.
-    """
-    found = Found() if found is None else found
-    _walk(folder, found, deep, frozenset())
-    return found
-
-
-def _walk(folder: Path, found: Found, deep: bool, above: frozenset[str]) -> None:
-    real = os.path.realpath(folder)
-    if real in above:
-        found.passed_over["links to a folder above"] += 1
-        return
-    for path in _entries(folder):
-        if path.is_dir():
-            if deep:
-                _walk(path, found, deep, above | {real})
-        elif not _is_text(path.name):
-            found.passed_over["with unreadable names"] += 1
-        elif not is_image(path):
-            found.passed_over[path.suffix.lower() or "without suffix"] += 1
-        elif is_mask(path):
-            found.masks.append(path)
-        else:
-            found.images.append(path)
-
-
-def _entries(folder: Path) -> list[Path]:
+def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
     try:
-        names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+        with os.scandir(folder) as entries:
+            return sorted((one for one in entries if not one.name.startswith(".")), key=lambda one: one.name)
     except OSError as error:
         raise DataError(f"{folder} cannot be listed ({error.strerror}); check its permissions.") from error
-    return [folder / name for name in names]
 
 
 def _is_text(name: str) -> bool:

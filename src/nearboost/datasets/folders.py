@@ -1,13 +1,13 @@
 """Folders of images: a class in each subfolder, train/ and test/ above them, or a table of labels."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from nearboost.datasets.dataset import DataError, Dataset, as_labels, shown
-from nearboost.datasets.files import Found, file_in, find_images, folder_of, subfolder, subfolders
+from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder, subfolders
 from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
 
 METADATA = "metadata.csv"
@@ -15,65 +15,73 @@ EXPECTED = (
     "a subfolder of images for each class, or train/ and test/ with such subfolders, or metadata.csv with the "
     "columns file_name and label"
 )
+ClassOf = Callable[[str], str | None]  # the class of a folder by its name, None where it is none
 
 
-def read_image_folder(path: str | os.PathLike[str]) -> Dataset:
-    """Images whose class is the name of their folder; its parts where train/ and test/ lie above."""
+def read_image_folder(path: str | os.PathLike[str], class_of: ClassOf = str, name: str | None = None) -> Dataset:
+    """Images whose class is the name of their folder; with their parts where train/ and test/ lie above."""
     root = folder_of(path)
     found = Found()
     notes: list[str] = []
-    images: list[Path] = []
+    others: list[str] = []
     labels: list[str] = []
     parts: list[str] = []
     for part, folder in part_folders(root).items():
-        for class_folder in _class_folders(root, folder):
-            n_before = len(found.images)
-            of_class = find_images(class_folder, found).images[n_before:]
-            if not of_class:
-                notes.append(f"The folder {relative(class_folder, root)} holds no images; it makes no class.")
-            images += of_class
-            labels += [class_folder.name] * len(of_class)
-            parts += [part] * len(of_class)
-    if not images:
-        raise DataError(f"{root} holds no images; expected {EXPECTED}.")
-    return image_dataset(
-        root, images, labels, part=parts if "" not in parts else None, notes=(*notes, *found.notes())
-    )
+        for class_folder in class_folders(folder):
+            label = class_of(class_folder.name)
+            if label is None:
+                others.append(class_folder.name)
+                continue
+            images = find_images(class_folder, found)
+            if not images:
+                notes.append(f"The folder {relative(class_folder, root)} holds no images and makes no class.")
+            labels += [label] * len(images)
+            parts += [part] * len(images)
+    if not labels:
+        raise DataError(f"{root} holds no images in its subfolders; expected {EXPECTED}.")
+    if others:
+        notes.append(f"Left out folders that are no class of the set: {shown(sorted(set(others)))}.")
+    notes += [*_left_out(root), *found.notes()]
+    part_of_each = None if "" in parts else parts
+    masks = masks_beside(found.images, found.masks)
+    return image_dataset(root, found.images, labels, name=name, part=part_of_each, masks=masks, notes=notes)
 
 
 def read_metadata(path: str | os.PathLike[str]) -> Dataset:
-    """Images named in metadata.csv, in the folder or in its train/ and test/."""
+    """Images named in metadata.csv, in the folder itself or in its train/ and test/."""
     root = folder_of(path)
-    tables = {part: file_in(folder, METADATA) for part, folder in part_folders(root).items()}
-    if not any(tables.values()):
-        tables = {"": file_in(root, METADATA)}
-    images: list[Path] = []
+    whole = file_in(root, METADATA)
+    folders = {"": root} if whole else part_folders(root)
+    images: list[str] = []
     labels: list[str] = []
     parts: list[str] = []
     groups: list[str] = []
     masks: list[str] = []
-    for part, file in tables.items():
+    for part, folder in folders.items():
+        file = file_in(folder, METADATA)
         if file is None:
-            raise DataError(f"{root / part} has no {METADATA}; expected one in each of {shown(list(tables))}.")
+            raise DataError(f"{folder} has no {METADATA}; expected one in {root}, or one in each of its parts.")
         table = read_csv(file)
-        images += files_named(root, file.parent, table.required(FILE_COLUMNS), file)
+        images += files_named(root, folder, table.required(FILE_COLUMNS), file)
         labels += table.labels()
         parts += [part] * len(table) if part else table.part() or []
         groups += table.column(GROUP_COLUMNS) or []
-        masks += map(str, files_named(root, file.parent, table.column(MASK_COLUMNS) or [], file))
-    order = sorted(range(len(images)), key=lambda i: str(images[i]))
+        masks += files_named(root, folder, table.column(MASK_COLUMNS) or [], file)
+    if any(len(column) not in (0, len(images)) for column in (groups, masks)):
+        raise DataError(f"{root} has groups or masks in one {METADATA} only; give the column in both or in none.")
+    order = sorted(range(len(images)), key=images.__getitem__)
     data = image_dataset(root, images, labels, part=parts or None, groups=groups or None, masks=masks or None)
     return data.take(order)
 
 
-def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) -> list[Path]:
+def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) -> list[str]:
     """Files that a table names, all of them there and none outside of the set's own folder."""
-    paths = [folder / name for name in names]
+    paths = [os.path.join(folder, name) for name in names]
     inside = os.path.abspath(root) + os.sep
     for path in paths:
         if not os.path.abspath(path).startswith(inside):
-            raise DataError(f"{source} names {str(path)!r}, which lies outside of {root}; use paths within it.")
-    missing = [relative(path, root) for path in paths if not path.is_file()]
+            raise DataError(f"{source} names {path!r}, which lies outside of {root}; use paths within it.")
+    missing = [relative(path, root) for path in paths if not os.path.isfile(path)]
     if missing:
         raise DataError(f"{source} names {len(missing):,} files that are not there: {shown(missing, 3)}.")
     repeated = len(paths) - len(set(paths))
@@ -85,39 +93,56 @@ def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) ->
 def part_folders(root: Path) -> dict[str, Path]:
     """train/ and test/ where both are there, whatever their spelling; else the folder itself, under ""."""
     train, test = subfolder(root, *TRAIN_NAMES), subfolder(root, *TEST_NAMES)
-    return {"": root} if train is None or test is None else {"train": train, "test": test}
+    if train is not None and test is not None:
+        return {"train": train, "test": test}
+    lonely = train or test
+    if lonely is not None and len(subfolders(root)) == 1:
+        other = "test" if train else "train"
+        raise DataError(f"{root} has {lonely.name}/ but no {other}/; add it, or open {lonely} itself.")
+    return {"": root}
 
 
-def _class_folders(root: Path, folder: Path) -> list[Path]:
+def _left_out(root: Path) -> list[str]:
+    """Sentences about folders beside train/ and test/, and about images outside of the class folders."""
+    folders = part_folders(root)
+    beside = [path.name for path in subfolders(root) if "" not in folders and path not in folders.values()]
+    notes = [f"Left out {shown(beside)}, beside train and test."] if beside else []
+    stray = {folder: len(find_images(folder, deep=False)) for folder in {root, *folders.values()}}
+    return notes + [
+        f"Left out {n:,} images in {folder.name}/ itself, outside of the class folders."
+        for folder, n in sorted(stray.items())
+        if n
+    ]
+
+
+def class_folders(folder: Path) -> list[Path]:
+    """The subfolders of a folder that has some."""
     classes = subfolders(folder)
     if classes:
         return classes
-    n_images = len(find_images(folder, deep=False).images)
+    n_images = len(find_images(folder, deep=False))
     where = f"{n_images:,} images but no subfolders" if n_images else "neither images nor subfolders"
     raise DataError(f"{folder} holds {where}; expected {EXPECTED}.")
 
 
 def image_dataset(
     root: Path,
-    images: list[Path],
-    labels: list[str],
+    images: Sequence[str],
+    labels: Sequence[str],
     *,
     name: str | None = None,
-    part: list[str] | None = None,
-    groups: list[str] | None = None,
-    masks: list[str] | None = None,
+    part: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
+    masks: Sequence[str] | None = None,
     notes: Iterable[str] = (),
 ) -> Dataset:
-    """A data set of these files; images that lie in no class folder are told, and one class is refused."""
+    """A data set of these files, with two classes at least."""
     array, classes = as_labels(labels)
     check_classes(root, classes)
-    stray = len(find_images(root, deep=False).images) if not any(path.parent == root for path in images) else 0
-    if stray:
-        notes = (*notes, f"{stray:,} images lie in {root.name} itself, outside of the class folders; left out.")
     return Dataset(
         name=name or root.resolve().name,
         kind="images",
-        items=[str(path) for path in images],
+        items=images,
         labels=array,
         classes=classes,
         names=[relative(path, root) for path in images],
@@ -131,10 +156,10 @@ def image_dataset(
 def check_classes(where: object, classes: tuple[str, ...]) -> None:
     """Two at least."""
     if len(classes) < 2:
-        only = f"one class only, {classes[0]!r}" if classes else "no classes"
-        raise DataError(f"{where} holds {only}; expected two or more: {EXPECTED}.")
+        only = f"one class only, {classes[0]!r}" if classes else "no items"
+        raise DataError(f"{where} holds {only}; two classes or more are needed.")
 
 
-def relative(path: Path, root: Path) -> str:
+def relative(path: str | Path, root: Path) -> str:
     """The path within the folder, with / everywhere."""
-    return path.relative_to(root).as_posix()
+    return str(path)[len(str(root)) :].lstrip(os.sep).replace(os.sep, "/")

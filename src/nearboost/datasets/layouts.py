@@ -2,14 +2,31 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from nearboost.base.validation import check_choice
+from nearboost.datasets.cells import is_hep2, read_hep2
 from nearboost.datasets.dataset import DataError, Dataset
+from nearboost.datasets.duplicates import duplicate_notes
+from nearboost.datasets.faces import are_faces, read_faces
 from nearboost.datasets.files import file_in
 from nearboost.datasets.folders import METADATA, part_folders, read_image_folder, read_metadata
+from nearboost.datasets.objects import (
+    is_caltech_101,
+    is_caltech_256,
+    is_ilsvrc,
+    is_sun397,
+    read_caltech_101,
+    read_caltech_256,
+    read_ilsvrc,
+    read_sun397,
+)
+from nearboost.datasets.scenes import are_scenes, read_scenes
+from nearboost.datasets.signs import is_gtsrb, is_gtsrb_npz, read_gtsrb, read_gtsrb_npz
 from nearboost.datasets.vectors import ROW_FILES, read_vectors
+from nearboost.datasets.voc import is_voc, read_voc
 
 
 @dataclass(frozen=True)
@@ -21,19 +38,44 @@ class Layout:
     read: Callable[[Path], Dataset]
 
 
-def _is_vectors(path: Path) -> bool:
-    return path.is_file() or file_in(path, *ROW_FILES) is not None
-
-
 def _has_metadata(path: Path) -> bool:
     return path.is_dir() and any(file_in(folder, METADATA) for folder in (path, *part_folders(path).values()))
 
 
-# "auto" takes the first that fits.
+def _is_vectors(path: Path) -> bool:
+    return path.is_file() or file_in(path, *ROW_FILES) is not None
+
+
+def _scenes(n_classes: int) -> Layout:
+    about = f"the first {n_classes} scenes as folders (Coast or MITcoast), perhaps below train/ and test/"
+    return Layout(about, partial(are_scenes, n_classes=n_classes), partial(read_scenes, n_classes=n_classes))
+
+
+def _faces(key: str, about: str) -> Layout:
+    return Layout(about, partial(are_faces, key=key), partial(read_faces, key=key))
+
+
+# "auto" takes the first that fits: the special ones come before the general ones.
 LAYOUTS = {
-    "vectors": Layout("X.npy with y.npy or labels.csv beside it; .npz; .mat", _is_vectors, read_vectors),
     "metadata": Layout("images and metadata.csv with file_name and label", _has_metadata, read_metadata),
-    "images": Layout("a subfolder for each class, perhaps below train/ and test/", Path.is_dir, read_image_folder),
+    "scene-8": _scenes(8),
+    "scene-13": _scenes(13),
+    "scene-15": _scenes(15),
+    "caltech-101": Layout("101_ObjectCategories/accordion/*.jpg", is_caltech_101, read_caltech_101),
+    "caltech-256": Layout("256_ObjectCategories/001.ak47/*.jpg", is_caltech_256, read_caltech_256),
+    "sun397": Layout("a/abbey/*.jpg, and ClassName.txt", is_sun397, read_sun397),
+    "ilsvrc": Layout("train/n01440764/*.JPEG and val/, by class or flat", is_ilsvrc, read_ilsvrc),
+    "gtsrb": Layout(
+        "Final_Training/Images/00000/*.ppm with GT-00000.csv, Final_Test/Images", is_gtsrb, read_gtsrb
+    ),
+    "gtsrb-npz": Layout("x_train, y_train, track_train, x_test, y_test", is_gtsrb_npz, read_gtsrb_npz),
+    "ar": _faces("ar", "AR….mat with TrainSet and TestSet"),
+    "yale-b": _faces("yale-b", "YaleB….mat with fea and gnd"),
+    "orl": _faces("orl", "ORL….mat with fea and gnd"),
+    "voc2007": Layout("VOC2007/JPEGImages and VOC2007/ImageSets/Main", is_voc, read_voc),
+    "hep2": Layout("training/gt_training.csv, 001.png and 001_mask.png", is_hep2, read_hep2),
+    "vectors": Layout("X.npy with y.npy or labels.csv; .npz; .mat; .parquet", _is_vectors, read_vectors),
+    "images": Layout("a folder for each class, perhaps below train/ and test/", Path.is_dir, read_image_folder),
 }
 
 
@@ -43,16 +85,31 @@ def open_dataset(path: str | os.PathLike[str], layout: str = "auto") -> Dataset:
     Parameters
     ----------
     path : a folder of images, a folder with X.npy, or a file of rows
-    layout : how the files lie, one of the names in the documentation's table; "auto" recognises it
+    layout : how the files lie, one of the names in ``LAYOUTS``; "auto" recognises it
+
+    Returns
+    -------
+    Dataset : its ``notes`` tell what was left out, which items come twice, and which counts are not the published
 
     Raises
     ------
     DataError : with one sentence that says what is missing and what was expected
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", np.eye(4))
+    ...     np.save(f"{folder}/y.npy", ["cat", "cat", "dog", "dog"])
+    ...     data = open_dataset(folder)
+    >>> data.kind, len(data), data.classes
+    ('vectors', 4, ('cat', 'dog'))
     """
     check_choice("layout", layout, ("auto", *LAYOUTS))
     place = Path(path)
     if not place.exists():
         raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
     if layout == "auto":
-        layout = next((name for name, known in LAYOUTS.items() if known.fits(place)), "images")
-    return LAYOUTS[layout].read(place)
+        layout = next(name for name, known in LAYOUTS.items() if known.fits(place))
+    found = LAYOUTS[layout].read(place)
+    return replace(found, notes=(*found.notes, *duplicate_notes(found)))

@@ -12,11 +12,13 @@ from nearboost.datasets.dataset import DataError, Dataset, as_labels
 from nearboost.datasets.files import file_in
 from nearboost.datasets.folders import check_classes
 from nearboost.datasets.mat import read_mat
-from nearboost.datasets.tables import GROUP_COLUMNS, LABEL_COLUMNS, Table, read_csv, read_rows
+from nearboost.datasets.parquet import read_parquet
+from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, LABEL_COLUMNS, Table, read_csv, read_rows
 
 ROW_FILES, LABEL_FILES = ("X.npy",), ("y.npy", "labels.npy", "labels.csv", "y.csv")
 BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file passes through in pieces
 ROW_NAMES, LABEL_NAMES = ("x", "data", "features"), ("y", "labels", "label", "target")
+PARTS = ("x_train", "y_train", "x_test", "y_test")
 EXPECTED_ARRAYS = "X and y, or X_train, y_train, X_test and y_test"
 
 
@@ -30,7 +32,7 @@ def read_vectors(path: str | os.PathLike[str]) -> Dataset:
         return _read_npy(file, place.resolve().name)
     if not place.is_file():
         raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
-    readers = {".npy": _read_npy, ".npz": _read_npz, ".mat": _read_mat}
+    readers = {".npy": _read_npy, ".npz": _read_npz, ".mat": _read_mat, ".parquet": _read_parquet}
     reader = readers.get(place.suffix.lower())
     if reader is None:
         raise DataError(f"{place} is of no known kind; expected {', '.join(readers)} or a folder of images.")
@@ -47,8 +49,18 @@ def _read_npy(file: Path, name: str) -> Dataset:
     table = _label_table(beside)
     if len(table) != len(rows):
         raise DataError(f"{beside} has {len(table):,} labels for the {len(rows):,} rows of {file.name}.")
+    return _with_table(file, name, rows, table)
+
+
+def _read_parquet(file: Path, name: str) -> Dataset:
+    rows, table = read_parquet(file)
+    return _with_table(file, name, rows, table)
+
+
+def _with_table(file: Path, name: str, rows: NDArray[Any], table: Table) -> Dataset:
     part, groups = table.part(), table.column(GROUP_COLUMNS)
-    return vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups)
+    named = table.column(FILE_COLUMNS)
+    return vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups, names=named)
 
 
 def _label_table(file: Path) -> Table:
@@ -60,9 +72,9 @@ def _label_table(file: Path) -> Table:
 def _read_npz(file: Path, name: str) -> Dataset:
     arrays = load_arrays(file)
     by_name = {key.lower(): values for key, values in arrays.items()}
-    divided = [by_name.get(key) for key in ("x_train", "y_train", "x_test", "y_test")]
-    if all(values is not None for values in divided):
-        return two_parts(file, name, *divided)
+    if set(PARTS) <= set(by_name):
+        X, y, X_test, y_test = (by_name[key] for key in PARTS)
+        return two_parts(file, name, X, y, X_test, y_test)
     rows = next((by_name[key] for key in ROW_NAMES if key in by_name), None)
     labels = next((by_name[key] for key in LABEL_NAMES if key in by_name), None)
     if rows is None or labels is None:
@@ -80,7 +92,16 @@ def _read_mat(file: Path, name: str) -> Dataset:
     return two_parts(file, name, found.X, found.y, found.X_test, found.y_test)
 
 
-def two_parts(file: Path, name: str, X: Any, y: Any, X_test: Any, y_test: Any, groups: Any = None) -> Dataset:
+def two_parts(
+    file: Path,
+    name: str,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    groups: Any = None,
+    notes: tuple[str, ...] = (),
+) -> Dataset:
     """Training rows and then test rows."""
     if X.shape[1:] != X_test.shape[1:]:
         raise DataError(f"{file} has training rows of shape {X.shape[1:]} and test rows of {X_test.shape[1:]}.")
@@ -89,11 +110,19 @@ def two_parts(file: Path, name: str, X: Any, y: Any, X_test: Any, y_test: Any, g
             raise DataError(f"{file} has {len(of_them):,} labels for {len(some):,} {which} rows.")
     rows, labels = np.concatenate([X, X_test]), np.concatenate([y, y_test])
     part = np.repeat(["train", "test"], [len(X), len(X_test)])
-    return vector_dataset(file, name, rows, labels, part=part, groups=groups)
+    return vector_dataset(file, name, rows, labels, part=part, groups=groups, notes=notes)
 
 
 def vector_dataset(
-    file: Path, name: str, rows: Any, labels: Any, *, part: Any = None, groups: Any = None
+    file: Path,
+    name: str,
+    rows: Any,
+    labels: Any,
+    *,
+    part: Any = None,
+    groups: Any = None,
+    names: list[str] | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Dataset:
     """A data set of rows; images become rows of their pixels, and labels become text."""
     if rows.ndim < 2 or rows.dtype.kind not in "uif":
@@ -112,9 +141,10 @@ def vector_dataset(
         items=rows,
         labels=array,
         classes=classes,
-        names=[f"row {i}" for i in range(len(rows))],
+        names=names or [f"row {i}" for i in range(len(rows))],
         part=None if part is None else np.asarray(part, dtype=str),
         groups=None if groups is None else np.asarray(groups).astype(str),
+        notes=notes,
     )
 
 
