@@ -52,12 +52,14 @@ class Line:
     make : ``make(x, size)`` gives the estimator for one value of what varies
     way : how points are measured, a key of `WAYS`
     draws : fits with different seeds on the same rows, of which the mean counts
+    on : the panels it runs on; none named means all
     """
 
     name: str
     make: Callable[[Any, Size], Any]
     way: str = "fits"
     draws: int = 1
+    on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Experiment:
     ----------
     name : of the table or figure, also in ``papers.toml``
     about : what it shows, in a sentence
-    panels, lines : every line runs on every panel
+    panels, lines : a line runs on every panel, unless it names some
     shown : the measures
     varies, xs : what varies along a line, and its values
     label : how a value is written
@@ -120,6 +122,10 @@ class Experiment:
     def line(self, name: str) -> Line:
         """The line of this name."""
         return next(line for line in self.lines if line.name == name)
+
+    def pairs(self) -> list[tuple[Panel, Line]]:
+        """Which line runs on which panel."""
+        return [(panel, line) for panel in self.panels for line in self.lines if not line.on or panel.name in line.on]
 
     @property
     def is_figure(self) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.evaluation.cells import fit, sentence_of, warm_up
-from nearboost.evaluation.judging import confusions, outputs
+from nearboost.evaluation.judging import outputs
+from nearboost.evaluation.measures import class_accuracies, confusion, measure
 from nearboost.evaluation.reproduce.experiment import Line, Size
 
 CHOICE_PASSES = 8
@@ -75,19 +76,18 @@ def _fitted(work: Work, x: Any, rows: Rows, draw: int) -> Measures:
 
 def judge(model: Any, rows: Rows, answers: NDArray[Any]) -> Measures:
     """The measures of a fitted model, also of each class."""
-    from nearboost.evaluation.measures import measure
-
     n_classes = len(rows.classes)
     scores = probabilities = outputs(model, "predict_proba", rows.queries, n_classes, absent=0.0)
     if scores is None:
         scores = outputs(model, "decision_function", rows.queries, n_classes, absent=-np.inf)
-    found = measure(rows.truth, answers, rows.classes, probabilities=probabilities, scores=scores)
-    if rows.truth.ndim == 1:
-        counts = confusions(rows.truth, answers.astype(np.int64), n_classes)
-        shares = np.diag(counts) / np.maximum(counts.sum(axis=1), 1)
-        found["class_accuracy"] = dict(zip(rows.classes, shares.tolist(), strict=True))
-    areas = [value for value in (found.get("auc") or {}).values() if value is not None]
-    found["mean_auc"] = float(np.mean(areas)) if areas else None
+    truth, said = rows.truth, answers
+    if truth.ndim == 1:
+        names = np.array(rows.classes)
+        truth, said = names[truth], names[said.astype(np.int64)]
+    found = measure(truth, said, rows.classes, probabilities=probabilities, scores=scores)
+    if truth.ndim == 1:
+        shares = class_accuracies(confusion(truth, said, rows.classes))
+        found["class_accuracy"] = dict(zip(rows.classes, shares, strict=True))
     return found
 
 
@@ -99,8 +99,9 @@ def averaged(found: Sequence[Measures]) -> Measures:
     for key, first in found[0].items():
         if isinstance(first, dict):
             means[key] = averaged([one[key] for one in found])
-        elif isinstance(first, int | float):
-            means[key] = float(np.mean([one[key] for one in found]))
+        else:
+            known = [one[key] for one in found if one[key] is not None]
+            means[key] = float(np.mean(known)) if known else None
     return means
 
 
