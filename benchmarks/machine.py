@@ -1,9 +1,7 @@
 """The record of a run: the machine, the date and the command beside the numbers."""
 
-import importlib.metadata
 import json
 import os
-import platform
 import shlex
 import sys
 from datetime import UTC, datetime
@@ -11,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from nearboost.evaluation.machine import describe_machine, describe_versions
 
 RESULTS = Path(__file__).resolve().parent / "results"
 LIBRARIES = (
@@ -28,13 +28,11 @@ THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 
 def describe() -> dict[str, Any]:
     """Processor, cores, memory, system, versions and thread settings."""
+    versions = describe_versions(LIBRARIES)
     return {
-        "cpu": _processor(),
-        "cores": os.cpu_count(),
-        "memory_gib": _memory_gib(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "libraries": {library: _version(library) for library in LIBRARIES},
+        **describe_machine(),
+        "python": versions.pop("python"),
+        "libraries": versions,
         "threads": {name: os.environ[name] for name in THREAD_SETTINGS if name in os.environ},
     }
 
@@ -64,29 +62,6 @@ def _command() -> str:
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     called = ["-m", spec.name] if spec is not None else [Path(sys.argv[0]).name]
     return shlex.join(["python", *called, *sys.argv[1:]])
-
-
-def _processor() -> str:
-    """The model's name from Linux's table of processors, else what the platform says."""
-    table = Path("/proc/cpuinfo")
-    lines = table.read_text(encoding="utf-8").splitlines() if table.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def _memory_gib() -> float | None:
-    """Physical memory, where the system tells it."""
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _version(library: str) -> str | None:
-    try:
-        return importlib.metadata.version(library)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _plain(value: Any) -> Any:

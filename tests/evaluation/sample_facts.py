@@ -82,7 +82,7 @@ def scenes(seed=0):
             "kind": "images",
             "items": 2688,
             "classes": list(SCENES),
-            "counts": {name: 336 for name in SCENES},
+            "counts": dict.fromkeys(SCENES, 336),
             "notes": ["2 files were no images and were skipped: readme.txt, .DS_Store."],
         },
         "leaderboard": leaderboard(rng),

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 # Formats that hold pixels only; SVG could hold anything.
 PICTURES = tuple(f"data:image/{kind};base64," for kind in ("png", "jpeg", "webp", "gif"))
-LONGEST_NAME = 40
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Card:
         return self.thumbnail if self.thumbnail and self.thumbnail.startswith(PICTURES) else None
 
     @property
-    def short_name(self) -> str:
-        """The end of a long name: folders are often alike, and files differ."""
-        return self.name if len(self.name) <= LONGEST_NAME else "…" + self.name[-LONGEST_NAME + 1 :]
+    def short_name(self) -> Markup:
+        """The end of a long name, as files in one folder differ there; it may break after a slash."""
+        short = self.name if len(self.name) <= LONGEST_NAME else "…" + self.name[-LONGEST_NAME + 1 :]
+        return Markup("/<wbr>").join(short.split("/"))

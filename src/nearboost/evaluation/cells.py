@@ -8,7 +8,7 @@ What a task holds:
 - ``identity``: all that the result depends on; its hash names the file
 - ``rows``: npy file of all rows, ``table``: npz file of the split (see `write_table`)
 - ``classes``: the class names, ``result``: where to write
-- ``n_train``, ``n_test``: for a trial on so many rows only, None for all
+- ``n_train``, ``n_test``: for a trial on so many rows only
 """
 
 import hashlib
@@ -72,15 +72,15 @@ def run(task: Task) -> Result:
 
     identity = task["identity"]
     table = read_table(Path(task["table"]))
-    train, test = (table[part][: task.get(f"n_{part}")] for part in ("train", "test"))
+    if "n_train" in task:
+        table = smaller(table, task["n_train"], task["n_test"])
     rows = np.load(task["rows"], mmap_mode="r")
-    X, queries = prepared(rows[train], rows[test], identity["scale"])
-    y, truth = table["train_labels"][: len(train)], table["test_labels"][: len(test)]
+    X, queries = prepared(rows[table["train"]], rows[table["test"]], identity["scale"])
+    y, truth = table["train_labels"], table["test_labels"]
     estimator = find_method(identity["method"]).make(identity["seed"], identity["threads"])
-    groups = table.get("train_groups")
     warm_up(estimator, X, y)
     started = perf_counter()
-    fit(estimator, X, y, None if groups is None else groups[: len(train)])
+    fit(estimator, X, y, table.get("train_groups"))
     fitted = perf_counter()
     answers = estimator.predict(queries)
     answered = perf_counter()
@@ -94,7 +94,7 @@ def run(task: Task) -> Result:
         "train": len(X),
         "peak_mib": peak_mib(),
     }
-    if task.get("n_train") is not None:
+    if "n_train" in task:
         return result
     from nearboost.evaluation.judging import judge
 
@@ -159,7 +159,7 @@ def _peak_of_other_systems() -> float | None:
 
 
 def write_table(path: Path, **columns: NDArray[Any] | None) -> None:
-    """The arrays of a split: ``train`` and ``test`` (numbers of rows), labels (codes or a matrix), names, groups."""
+    """The arrays of a split: ``train`` and ``test`` (numbers of rows), labels (codes or 0/1), names, groups."""
     made = path.with_name(f"{path.name}.{os.getpid()}.new")
     with open(made, "wb") as file:
         np.savez(file, **{name: column for name, column in columns.items() if column is not None})  # type: ignore[arg-type]
@@ -169,6 +169,16 @@ def write_table(path: Path, **columns: NDArray[Any] | None) -> None:
 def read_table(path: Path) -> dict[str, NDArray[Any]]:
     with np.load(path) as stored:
         return dict(stored)
+
+
+def smaller(table: dict[str, NDArray[Any]], n_train: int, n_test: int) -> dict[str, NDArray[Any]]:
+    """So many rows of a split, spread over it: its order is often that of the classes."""
+    sizes = {"train": n_train, "test": n_test}
+    chosen = {
+        part: np.linspace(0, len(table[part]) - 1, min(size, len(table[part]))).astype(np.int64)
+        for part, size in sizes.items()
+    }
+    return {name: column[chosen[name.partition("_")[0]]] for name, column in table.items()}
 
 
 def sentence_of(error: BaseException) -> str:

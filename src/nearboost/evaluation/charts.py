@@ -1,6 +1,6 @@
 """The report's figures as inline SVG. Colours come from the page's style sheet, so dark and light both work."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
@@ -9,8 +9,9 @@ from markupsafe import Markup
 from nearboost.evaluation import numbers, svg
 from nearboost.evaluation.svg import Axis, Box, add
 
-WIDTH, HEIGHT = 440.0, 320.0
-FRAME = Box(44, 12, WIDTH - 12, HEIGHT - 44)
+WIDTH, HEIGHT = 420.0, 310.0
+FRAME = Box(46, 10, WIDTH - 18, HEIGHT - 46)
+SIZE, MARGIN = 200.0, 28.0  # of a reliability curve
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def undominated(points: Sequence[Point]) -> list[Point]:
 
 
 def reliability(bins: Sequence[Sequence[float]], label: str) -> Markup | None:
-    """Confidence against accuracy: (mean confidence, accuracy, count) for each bin; bins without items are left out."""
+    """Confidence against accuracy, from each bin's (mean confidence, accuracy, count); empty bins are left out."""
     known = [
         (float(confidence), float(right), float(n))
         for confidence, right, n in bins
@@ -64,21 +65,10 @@ def reliability(bins: Sequence[Sequence[float]], label: str) -> Markup | None:
     ]
     if not known:
         return None
-    size, margin = 200.0, 26.0
-    across, up = Axis(0, 1, margin, size - 6), Axis(0, 1, size - margin, 6)
+    across, up = Axis(0, 1, MARGIN, SIZE - 6), Axis(0, 1, SIZE - MARGIN, 6)
     told = "; ".join(f"{numbers.percent(c)} % sure, {numbers.percent(a)} % right" for c, a, _ in known)
-    picture = svg.drawing(size, size, f"Reliability of {label}: {told}.", "plot")
-    for share in (0.0, 0.5, 1.0):
-        x, y = across.place(share), up.place(share)
-        add(
-            picture,
-            "path",
-            class_="grid",
-            d=f"M{x:.1f} {up.end:.1f}V{up.start:.1f}M{across.start:.1f} {y:.1f}H{across.end:.1f}",
-        )
-        anchor = "end" if share == 1 else "middle"
-        add(picture, "text", f"{100 * share:.0f}", x=x, y=size - 12, text_anchor=anchor)
-        add(picture, "text", f"{100 * share:.0f}", x=margin - 5, y=y + 4, text_anchor="end")
+    picture = svg.drawing(SIZE, SIZE, f"Reliability of {label}: {told}.", "plot")
+    _share_scales(picture, across, up)
     add(picture, "path", class_="front", d=f"M{across.start:.1f} {up.start:.1f}L{across.end:.1f} {up.end:.1f}")
     places = [(across.place(c), up.place(a)) for c, a, _ in known]
     add(picture, "path", class_="line", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places))
@@ -88,6 +78,17 @@ def reliability(bins: Sequence[Sequence[float]], label: str) -> Markup | None:
         words = f"{numbers.percent(confidence)} % sure, {numbers.percent(right)} % right, {numbers.count(n)} items"
         add(dot, "title", words)
     return svg.markup(picture)
+
+
+def _share_scales(picture: Element, across: Axis, up: Axis) -> None:
+    """Lines and numbers at 0, 50 and 100 per cent both ways."""
+    for share in (0.0, 0.5, 1.0):
+        x, y = across.place(share), up.place(share)
+        lines = f"M{x:.1f} {up.end:.1f}V{up.start:.1f}M{across.start:.1f} {y:.1f}H{across.end:.1f}"
+        add(picture, "path", class_="grid", d=lines)
+        anchor = "end" if share == 1 else "middle"
+        add(picture, "text", f"{100 * share:.0f}", x=x, y=SIZE - 12, text_anchor=anchor)
+        add(picture, "text", f"{100 * share:.0f}", x=MARGIN - 5, y=y + 4, text_anchor="end")
 
 
 def _scales(picture: Element, across: Axis, up: Axis, cost_title: str, share_title: str) -> None:
@@ -131,11 +132,9 @@ def _labels(picture: Element, points: Sequence[Point], across: Axis, up: Axis) -
     taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in places]
     for point, (x, y) in zip(points, places, strict=True):
         text = svg.shortened(point.label, 24)
-        boxes = (svg.label_box(text, x, y, side) for side in range(4))
-        box = next((b for b in boxes if b.within(FRAME) and not any(b.overlaps(t) for t in taken)), None)
-        if box:
-            taken.append(box)
-            kind: dict[str, str] = {"class_": "strong"} if point.best else {}
-            add(
-                picture, "text", text, x=(box.left + box.right) / 2, y=box.bottom - 2, text_anchor="middle", **kind
-            )
+        labels = (svg.label_beside(text, x, y, side) for side in svg.SIDES)
+        fitting = (one for one in labels if one.box.within(FRAME) and not any(one.box.overlaps(t) for t in taken))
+        if chosen := next(fitting, None):
+            taken.append(chosen.box)
+            kind = "label strong" if point.best else "label"
+            add(picture, "text", text, class_=kind, x=chosen.x, y=chosen.y, text_anchor=chosen.anchor)

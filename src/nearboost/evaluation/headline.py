@@ -16,9 +16,8 @@ RIGHT = {
 
 def measure_of(rows: Sequence[Row]) -> str:
     """What the methods are compared by: accuracy where it is known."""
-    return next(
-        (m for m in numbers.MEASURES if any(numbers.mean(row.get(m)) is not None for row in rows)), "accuracy"
-    )
+    known = (m for m in numbers.MEASURES if any(numbers.mean(row.get(m)) is not None for row in rows))
+    return next(known, "accuracy")
 
 
 def ranked(rows: Sequence[Row]) -> list[Row]:
@@ -42,18 +41,18 @@ def label(row: Row, rows: Sequence[Row]) -> str:
 
 
 def sentence(rows: Sequence[Row], best: str | None) -> str:
-    """Who is best, the next, and plain k-NN for comparison."""
+    """How good the best is, then the next and plain k-NN for comparison. It follows the best method's name."""
     winner = best_row(rows, best)
     if winner is None:
         return "No method finished; the failed cells below say why."
     measure = measure_of(rows)
     verdict = "is best: " if len(rows) > 1 else "gets "
-    text = f"{label(winner, rows)} {verdict}{numbers.with_deviation(winner[measure])} {RIGHT[measure]}"
+    text = f"{verdict}{numbers.with_deviation(winner[measure])} {RIGHT[measure]}"
     prototypes = numbers.mean(winner.get("prototypes"))
     text += f" with {numbers.count(prototypes)} prototypes" if prototypes else ""
     others = [row for row in ranked(rows) if row is not winner]
     shown = others[:1] + [row for row in others[1:] if row["method"] == "knn"][:1]
-    text += "".join(f"; {label(row, rows)} {numbers.with_deviation(row[measure])}" for row in shown)
+    text += "".join(f"; {label(row, rows)} {numbers.with_deviation(numbers.mean(row[measure]))}" for row in shown)
     return f"{text}.{_within_chance(others, rows)}"
 
 
@@ -62,7 +61,7 @@ def _within_chance(others: Sequence[Row], rows: Sequence[Row]) -> str:
     equal = [row for row in others if (numbers.mean((row.get("against_best") or {}).get("p")) or 0.0) >= CHANCE]
     if not equal:
         return ""
-    names = [f"{label(row, rows)} (p = {row['against_best']['p']:.2f})" for row in equal[:3]]
+    names = [f"{label(row, rows)} (p\u00a0=\u00a0{row['against_best']['p']:.2f})" for row in equal[:3]]
     names += [f"{len(equal) - 3} more"] if len(equal) > 3 else []
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return f" Not clearly worse: {listed}."

@@ -12,8 +12,8 @@ from nearboost.evaluation.svg import add
 MOST_NUMBERS = 24  # classes
 MOST_NAMES = 40
 LONGEST_NAME = 18  # letters
-# From this share of the row on, this much colour. Between half and four fifths neither dark nor light figures would
-# be readable, so that no level lies there.
+# From this share of the row on, this much colour. Between half and four fifths of the colour neither dark nor
+# light figures would be readable, so that no level lies there.
 LEVELS = ((0.0, 0.1), (0.01, 0.16), (0.02, 0.22), (0.05, 0.3), (0.1, 0.4), (0.2, 0.5), (0.5, 0.85), (0.8, 1.0))
 DARK = 0.8
 
@@ -45,14 +45,12 @@ def confusion_matrix(classes: Sequence[str], counts: Sequence[Sequence[float]]) 
     if not any(any(row) for row in counts):
         return None
     named, numbered = n <= MOST_NAMES, n <= MOST_NUMBERS
-    cell = 30.0 if numbered else 16.0 if named else max(680 / n, 1.0)
+    cell = min(max(400 / n, 32.0), 48.0) if numbered else 17.0 if named else max(680 / n, 1.0)
     names = [svg.shortened(name, LONGEST_NAME) for name in classes]
     margin = 14 + svg.LETTER * max(map(len, names)) if named else 44.0
     size = cell * n
     right = sum(counts[i][i] for i in range(n)) / sum(map(sum, counts))
-    label = (
-        f"Confusion matrix of {n} classes, {numbers.percent(right)} % on the diagonal; the table below says more."
-    )
+    label = f"Confusion matrix of {n} classes, {numbers.percent(right)} % on the diagonal; the tables say more."
     picture = svg.drawing(margin + size + 2, margin + size + 2, label, "matrix")
     body = add(picture, "g", transform=f"translate({margin:.1f} {margin:.1f})")
     for level, tiles in enumerate(_tiles(counts)):
@@ -60,8 +58,8 @@ def confusion_matrix(classes: Sequence[str], counts: Sequence[Sequence[float]]) 
             path = "".join(f"M{j * cell:.4g} {i * cell:.4g}h{cell:.4g}v{cell:.4g}h-{cell:.4g}z" for i, j in tiles)
             add(body, "path", class_="heat", d=path, fill_opacity=LEVELS[level][1])
     add(body, "rect", class_="frame", x=0.0, y=0.0, width=size, height=size)
-    ticks = range(n) if named else range(0, n, 10 * (1 + n // 200))
-    for i in ticks:
+    step = 1 if named else 10 * (1 + n // 200)
+    for i in range(step - 1, n, step):
         text = names[i] if named else str(i + 1)
         middle = (i + 0.5) * cell + 4
         add(body, "text", text, x=-6.0, y=middle, text_anchor="end")
@@ -73,11 +71,11 @@ def confusion_matrix(classes: Sequence[str], counts: Sequence[Sequence[float]]) 
 
 def legend() -> Markup:
     """The levels of colour, each with the share it begins at."""
-    picture = svg.drawing(46.0 * len(LEVELS), 30, "Colours from under 1 % to 80 % and over of a row", "key")
+    picture = svg.drawing(52.0 * len(LEVELS), 30, "Colours from under 1 % to 80 % and over of a row", "key")
     for place, (share, colour) in enumerate(LEVELS):
-        add(picture, "rect", class_="heat", x=46.0 * place, y=0.0, width=46.0, height=12.0, fill_opacity=colour)
+        add(picture, "rect", class_="heat", x=52.0 * place, y=0.0, width=52.0, height=12.0, fill_opacity=colour)
         text = f"≥ {100 * share:.0f} %" if share else "> 0 %"
-        add(picture, "text", text, x=46.0 * place + 2, y=26.0)
+        add(picture, "text", text, x=52.0 * place + 2, y=26.0)
     return svg.markup(picture)
 
 

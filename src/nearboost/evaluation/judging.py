@@ -20,31 +20,33 @@ def judge(
     classes: Sequence[str],
 ) -> dict[str, Any]:
     """Everything but times and memory, as plain numbers and texts."""
-    from nearboost.evaluation.measures import measure, reliability
+    from nearboost.evaluation.measures import confusion, measure, reliability
 
     answers = np.asarray(answers).astype(np.int64)
-    probabilities = outputs(estimator, "predict_proba", queries, len(classes), absent=0.0)
-    scores = probabilities
-    if scores is None:
-        scores = outputs(estimator, "decision_function", queries, len(classes), absent=-np.inf)
-    several = truth.ndim == 2
-    return {
-        "measures": measure(truth, answers, classes, probabilities=probabilities, scores=scores),
-        "confusion": None if several else confusions(truth, answers, len(classes)).tolist(),
-        "reliability": None if several or probabilities is None else reliability(truth, probabilities),
+    probabilities = outputs(estimator, "predict_proba", queries, len(classes))
+    scores = outputs(estimator, "decision_function", queries, len(classes)) if probabilities is None else None
+    found: dict[str, Any] = {
         "prototypes": count_prototypes(estimator, len(table["train"])),
         "chosen": chosen_settings(estimator),
-        "mistakes": [] if several else worst_mistakes(truth, answers, probabilities, table["test_names"], classes),
         "gallery": gallery(estimator, table, classes),
         "truth": truth.tolist(),
         "predictions": answers.tolist(),
     }
+    if truth.ndim == 2:
+        measures = measure(truth, answers, classes, probabilities=probabilities, scores=scores)
+        return {**found, "measures": measures, "confusion": None, "reliability": None, "mistakes": []}
+    true_names, said = class_names(truth, classes), class_names(answers, classes)
+    return {
+        **found,
+        "measures": measure(true_names, said, classes, probabilities=probabilities, scores=scores),
+        "confusion": confusion(true_names, said, classes),
+        "reliability": None if probabilities is None else reliability(true_names, said, classes, probabilities),
+        "mistakes": worst_mistakes(truth, answers, probabilities, table["test_names"], classes),
+    }
 
 
-def outputs(
-    estimator: Any, name: str, queries: NDArray[Any], n_classes: int, absent: float
-) -> NDArray[np.float64] | None:
-    """Probabilities or scores with a column for each class, also for those the training rows lack."""
+def outputs(estimator: Any, name: str, queries: NDArray[Any], n_classes: int) -> NDArray[np.float64] | None:
+    """Probabilities or scores with a column for each class; those that the training rows lack come last."""
     if not hasattr(estimator, name):
         return None
     given = np.asarray(getattr(estimator, name)(queries), dtype=np.float64)
@@ -52,15 +54,9 @@ def outputs(
         given = np.column_stack([-given, given])
     if given.shape[1] == n_classes:
         return given
-    full = np.full((len(given), n_classes), absent)
+    full = np.full((len(given), n_classes), 0.0 if name == "predict_proba" else given.min() - 1)
     full[:, np.asarray(estimator.classes_, dtype=np.int64)] = given
     return full
-
-
-def confusions(truth: NDArray[np.int64], answers: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """Rows are true classes, columns what was said."""
-    counts = np.bincount(truth * n_classes + answers, minlength=n_classes**2)
-    return counts.reshape(n_classes, n_classes)
 
 
 def worst_mistakes(
@@ -129,4 +125,4 @@ def class_names(labels: NDArray[Any], classes: Sequence[str]) -> list[str]:
     """The class of each row; several labels are joined."""
     if labels.ndim == 1:
         return [classes[code] for code in labels.tolist()]
-    return [", ".join(classes[c] for c in np.flatnonzero(row)) for row in labels]
+    return [", ".join(classes[c] for c in np.flatnonzero(row).tolist()) for row in labels]

@@ -70,15 +70,16 @@ def quantity(value: float) -> str:
 
 
 def with_deviation(measure: Any) -> str:
-    """Mean and deviation in per cent.
+    """Mean and deviation in per cent, in one piece.
 
     >>> with_deviation({"mean": 0.831, "deviation": 0.004, "values": [0.827, 0.835]})
-    '83.1 ± 0.4 %'
+    '83.1\\xa0±\\xa00.4\\xa0%'
     """
     middle, spread = mean(measure), deviation(measure)
     if middle is None:
         return "–"
-    return f"{percent(middle)} %" if spread is None else f"{percent(middle)} ± {percent(spread)} %"
+    parts = [percent(middle)] if spread is None else [percent(middle), "±", percent(spread)]
+    return "\u00a0".join([*parts, "%"])
 
 
 def _signed(text: str) -> str:

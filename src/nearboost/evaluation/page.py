@@ -13,6 +13,7 @@ from nearboost.evaluation import charts, headline, heat, numbers, tables
 from nearboost.evaluation.cards import Card
 
 Facts = Mapping[str, Any]
+FEW_CLASSES = 12  # so many leave room for a table beside their confusion matrix
 
 
 def render(facts: Facts) -> str:
@@ -50,6 +51,7 @@ def render(facts: Facts) -> str:
         best=headline.label(best, rows) if best else None,
         summary=_summary(facts),
         notes=(facts.get("data") or {}).get("notes") or [],
+        repeated=any(numbers.deviation(row.get(m)) is not None for row in rows for m in numbers.MEASURES),
         leaderboard=tables.leaderboard(rows, best) if rows else None,
         failed=_table("Failed cells", tables.FAILED, facts.get("failed")),
         **_trade_offs(rows, best),
@@ -73,10 +75,12 @@ def _summary(facts: Facts) -> list[str]:
     data, protocol = facts.get("data") or {}, facts.get("protocol") or {}
     kind = {"images": "images", "vectors": "vectors"}.get(data.get("kind") or "", "items")
     name = protocol if isinstance(protocol, str) else protocol.get("protocol") or protocol.get("name")
+    features = {str(row["features"]) for row in facts.get("leaderboard") or [] if row.get("features")}
     known = [
         data.get("name"),
         data.get("items") and f"{numbers.count(data['items'])} {kind}",
         data.get("classes") and f"{numbers.count(len(data['classes']))} classes",
+        features and f"features {', '.join(sorted(features))}",
         name and f"protocol {name}",
         facts.get("created"),
     ]
@@ -111,7 +115,7 @@ def _trade_offs(rows: Sequence[Facts], best: Facts | None) -> dict[str, Any]:
 def _confusion(confusion: Facts | None) -> dict[str, Any]:
     """The matrix, and the commonest mistakes in it as a table."""
     if not confusion or not (matrix := heat.confusion_matrix(confusion["classes"], confusion["counts"])):
-        return {"matrix": None, "legend": None, "numbered": False, "confused": None}
+        return {"matrix": None, "legend": None, "numbered": False, "beside": False, "confused": None}
     pairs = heat.most_confused(confusion["classes"], confusion["counts"])
     columns = (
         tables.Column("truth", "Truth"),
@@ -120,8 +124,14 @@ def _confusion(confusion: Facts | None) -> dict[str, Any]:
         tables.Column("share", "Of the class", numbers.percent, "%", "high"),
     )
     confused = _table("Commonest mistakes", columns, [vars(pair) for pair in pairs])
-    numbered = len(confusion["classes"]) > heat.MOST_NAMES
-    return {"matrix": matrix, "legend": heat.legend(), "numbered": numbered, "confused": confused}
+    n = len(confusion["classes"])
+    return {
+        "matrix": matrix,
+        "legend": heat.legend(),
+        "numbered": n > heat.MOST_NAMES,
+        "beside": n <= FEW_CLASSES,
+        "confused": confused,
+    }
 
 
 def _per_class(facts: Facts) -> tables.Table | None:
@@ -174,7 +184,7 @@ def _pairs(values: Any) -> list[tuple[str, str]]:
             pairs += [(f"{name} {inner}", text) for inner, text in _pairs(value)]
         elif value is not None:
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            pairs.append((str(name).replace("_", " "), text))
+            pairs.append((str(name).replace("_gib", ", GiB").replace("_", " "), text))
     return pairs
 
 

@@ -8,8 +8,10 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markupsafe import Markup
 
-LETTER = 6.0  # mean width of a letter of 11 px
-LINE = 12.0
+LETTER = 6.5  # mean width of a letter of 12 px
+LINE = 13.0
+GAP = 8.0  # from a point to its label
+SIDES = ("right", "left", "above", "below")
 
 
 def drawing(width: float, height: float, label: str, kind: str) -> Element:
@@ -34,7 +36,7 @@ def add(parent: Element, tag: str, text: str | None = None, **attributes: float 
 
 def markup(picture: Element) -> Markup:
     """The picture as text that needs no more escaping."""
-    return Markup(ElementTree.tostring(picture, encoding="unicode"))  # noqa: S704
+    return Markup(ElementTree.tostring(picture, encoding="unicode"))
 
 
 def shortened(text: str, longest: int) -> str:
@@ -76,7 +78,7 @@ def axis_around(values: Iterable[float], start: float, end: float, *, logarithmi
 def _steps(low: float, high: float) -> list[float]:
     """Multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / 5))
-    step = next(power * factor for factor in (1, 2, 5, 10) if (high - low) / (power * factor) <= 6)
+    step = next(power * factor for factor in (1, 2, 5, 10) if (high - low) / (power * factor) <= 7)
     return [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
@@ -106,9 +108,20 @@ class Box:
         return across and other.top <= self.top and self.bottom <= other.bottom
 
 
-def label_box(text: str, x: float, y: float, side: int) -> Box:
-    """Where a label beside the point would stand: to its right, left, above or below."""
+@dataclass(frozen=True)
+class Label:
+    """Where a text is written, and what it occupies."""
+
+    x: float
+    y: float
+    anchor: str
+    box: Box
+
+
+def label_beside(text: str, x: float, y: float, side: str) -> Label:
+    """A label beside a point, on one of the `SIDES`."""
     width = LETTER * len(text)
-    left = (x + 8, x - 8 - width, x - width / 2, x - width / 2)[side]
-    top = (y - LINE / 2, y - LINE / 2, y - 9 - LINE, y + 9)[side]
-    return Box(left, top, left + width, top + LINE)
+    x += {"right": GAP, "left": -GAP}.get(side, 0.0)
+    y += {"above": -GAP - LINE / 2, "below": GAP + LINE / 2}.get(side, 0.0)
+    anchor, left = {"right": ("start", x), "left": ("end", x - width)}.get(side, ("middle", x - width / 2))
+    return Label(x, y + LINE / 3, anchor, Box(left, y - LINE / 2, left + width, y + LINE / 2))

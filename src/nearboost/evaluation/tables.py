@@ -1,6 +1,6 @@
 """Records to tables: columns without a value left out, the best of each column marked."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ class Column:
     unit: str = ""
     better: Literal["high", "low"] | None = None
     about: str = ""
+    spread: bool = True  # whether the deviation stands beside the mean
 
     @property
     def numeric(self) -> bool:
@@ -51,24 +52,20 @@ class Table:
 METHOD = Column("method", "Method")
 FEATURES = Column("features", "Features")
 SPLIT = Column("split", "Split", numbers.count)
-FIT = Column("fit_seconds", "Fit", numbers.quantity, "s", "low", "Time to learn, without the features")
-QUERY = Column(
-    "query_ms", "Query", numbers.quantity, "ms", "low", "Time to classify one item, without the features"
-)
-PEAK = Column("peak_mib", "Peak memory", numbers.count, "MiB", "low", "The most memory the process held")
+FIT = Column("fit_seconds", "Fit", numbers.quantity, "s", "low", "Time to learn, without the features", False)
+QUERY = Column("query_ms", "Query", numbers.quantity, "ms", "low", "Time to classify one item as features", False)
+PEAK = Column("peak_mib", "Peak memory", numbers.count, "MiB", "low", "The most memory the process held", False)
 
 LEADERBOARD = (
     METHOD,
     FEATURES,
     Column("accuracy", "Accuracy", numbers.percent, "%", "high", "Share of test items classified right"),
-    Column(
-        "mean_class_accuracy", "Mean per class", numbers.percent, "%", "high", "Accuracy averaged over classes"
-    ),
+    Column("mean_class_accuracy", "Mean per class", numbers.percent, "%", "high", "Averaged over the classes"),
     Column("top5", "Top 5", numbers.percent, "%", "high", "The right class is among the five likeliest"),
     Column("average_precision", "Average precision", numbers.percent, "%", "high", "Averaged over labels"),
     Column("log_loss", "Log-loss", numbers.fraction, "", "low", "Mean of minus the logarithm of the right class"),
     Column("ece", "ECE", numbers.fraction, "", "low", "Expected calibration error: confidence against accuracy"),
-    Column("prototypes", "Prototypes", numbers.count, "", "low", "Training items the decision needs"),
+    Column("prototypes", "Prototypes", numbers.count, "", "low", "Training items the decision needs", False),
     FIT,
     QUERY,
     PEAK,
@@ -89,11 +86,13 @@ TIMINGS = (
 )
 
 
-def leaderboard(records: Iterable[Record], best: Record | None) -> Table:
+def leaderboard(records: Sequence[Record], best: Record | None) -> Table:
     """The methods, each with its measures and its difference from the best."""
     flat = [{**record, **(record.get("against_best") or {})} for record in records]
     marked = [record is best for record in records]
-    return make_table("Leaderboard", LEADERBOARD, flat, marked=marked, mark_best=True)
+    several = len({record.get("features") for record in flat}) > 1
+    columns = [column for column in LEADERBOARD if several or column is not FEATURES]
+    return make_table("Leaderboard", columns, flat, marked=marked, mark_best=True)
 
 
 def per_class(records: Sequence[Record], methods: Sequence[str], *, numbered: bool) -> Table:
@@ -123,10 +122,7 @@ def make_table(
     """One row for each record, in the order given. The first column names the row and always stays."""
     filled = [_fill(column, records, mark_best=mark_best) for column in columns]
     known = [n for n, cells in enumerate(filled) if n == 0 or any(cell.value is not None for cell in cells)]
-    rows = [
-        Row([filled[n][row] for n in known], bool(marked and marked[row]))
-        for row in range(len(records))  # fmt: skip
-    ]
+    rows = [Row([filled[n][row] for n in known], bool(marked and marked[row])) for row in range(len(records))]
     return Table(caption, [columns[n] for n in known], rows)
 
 
@@ -143,7 +139,8 @@ def _fill(column: Column, records: Sequence[Record], *, mark_best: bool) -> list
 def _cell(column: Column, measure: Any) -> Cell:
     if column.write is None:
         return Cell("", None) if measure is None else Cell(str(measure), str(measure))
-    value, spread = numbers.mean(measure), numbers.deviation(measure)
+    value = numbers.mean(measure)
     if value is None:
         return Cell("", None)
+    spread = numbers.deviation(measure) if column.spread else None
     return Cell(column.write(value), value, "" if spread is None else f"± {column.write(spread)}")

@@ -1,0 +1,195 @@
+"""Compare methods on the same splits: splits, rows, cells, and a report of them."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import count_threads
+from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.evaluation import descriptors, methods
+from nearboost.evaluation.cells import DONE, FAILED, Result, failed
+from nearboost.evaluation.descriptors import Descriptor, find_descriptor
+from nearboost.evaluation.estimates import Tell, foretell_features, foretell_methods
+from nearboost.evaluation.methods import Method, find_methods
+from nearboost.evaluation.parts import Job, make_parts, task_of
+from nearboost.evaluation.protocols import make_splits
+from nearboost.evaluation.rows import open_source
+from nearboost.evaluation.running import run_task
+
+MARK = "made-by-nearboost.txt"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to compare.
+
+    Attributes
+    ----------
+    data : a folder of images, a file of vectors, or another layout that `open_dataset` knows
+    features : names of descriptors, for images; none means Gist
+    methods : names of methods, perhaps with settings (see `find_method`); none means the default ones
+    protocol : see `make_splits`; None means "fixed" where the set comes divided, else "half"
+    repeats, seed : how often the splits are drawn, and the first seed
+    classes : only these; none means all
+    out : folder of the report; None means one named after the data, in the present folder
+    fresh : whether to forget what an earlier call left there
+    scale : whether features get mean 0 and deviation 1 on the training rows; else rows are taken as they are
+    threads : of each method; None means all cores
+    cell_timeout : seconds that a method may take on one split
+    layout : of the data, see `open_dataset`
+    command : how to repeat it, for the report
+    """
+
+    data: str
+    features: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    protocol: str | None = None
+    repeats: int = 1
+    seed: int = 0
+    classes: Sequence[str] = ()
+    out: Path | None = None
+    fresh: bool = False
+    scale: bool = False
+    threads: int | None = None
+    cell_timeout: float | None = None
+    layout: str = "auto"
+    command: str = ""
+
+
+class Comparison(NamedTuple):
+    """What came out: the folder and the page, the facts on it, all cells, and the items that gave no row."""
+
+    folder: Path
+    report: Path
+    facts: dict[str, Any]
+    cells: list[Result]
+    skipped: dict[str, str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was skipped and no cell failed."""
+        return not self.skipped and all(cell["status"] == DONE for cell in self.cells)
+
+
+def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Comparison:
+    """Run each method on each split, as far as it has not been done yet, and write the report.
+
+    Everything is kept in the output folder: ``report.html``, ``results.json``, ``results.csv``, the results of the
+    cells in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call goes on.
+    """
+    from nearboost.evaluation.facts import gather
+    from nearboost.evaluation.writing import write_report
+
+    dataset = open_wished(wish)
+    wish = replace(wish, protocol=wish.protocol or ("half" if dataset.part is None else "fixed"))
+    chosen, wanted = choose_features(wish, dataset), choose_methods(wish, dataset)
+    splits = make_splits(dataset, str(wish.protocol), wish.repeats, wish.seed)
+    folder = prepare_folder(wish, dataset)
+    threads = count_threads(wish.threads)
+    source = open_source(dataset, folder / "features", threads, verbose)
+    foretell_features(chosen, dataset, splits, source, threads, tell)
+    parts, skipped = make_parts(dataset, splits, chosen, source, folder / "features")
+    jobs = [
+        Job(method, part, task_of(method, part, dataset, wish, folder / "cells", threads))
+        for part in parts
+        for method in wanted
+    ]
+    foretell_methods(jobs, tell)
+    cells = list(run_cells(jobs, dataset.is_multilabel, wish.cell_timeout, tell, verbose))
+    facts = gather(cells, dataset, splits, wish, skipped, thumbnails_of(dataset))
+    report = write_report(folder, facts, cells)
+    return Comparison(folder, report, facts, cells, skipped)
+
+
+def open_wished(wish: Wish) -> Dataset:
+    """The data, with the classes asked for."""
+    dataset = open_dataset(wish.data, wish.layout)
+    return dataset.with_classes(wish.classes) if wish.classes else dataset
+
+
+def choose_features(wish: Wish, dataset: Dataset) -> list[Descriptor | None]:
+    """The descriptors; vectors need none."""
+    if dataset.kind == "vectors":
+        if wish.features:
+            raise DataError(f"{dataset.name} has vectors, which need no features; leave out --features.")
+        return [None]
+    names = [name.strip() for name in wish.features or (descriptors.DEFAULT,)]
+    return [find_descriptor(name) for name in dict.fromkeys(names)]
+
+
+def choose_methods(wish: Wish, dataset: Dataset) -> list[Method]:
+    """The methods; by default, those of the usual ones that take the labels there are."""
+    if wish.methods:
+        return find_methods(wish.methods)
+    usual = find_methods(methods.DEFAULT)
+    return [method for method in usual if method.multilabel] if dataset.is_multilabel else usual
+
+
+def prepare_folder(wish: Wish, dataset: Dataset) -> Path:
+    """The output folder, outside of the data, emptied of our own files if a fresh start is wanted."""
+    folder = Path(wish.out or "compare-" + re.sub(r"[^\w.-]+", "-", dataset.name))
+    data = Path(wish.data).resolve()
+    if data.is_dir() and folder.resolve().is_relative_to(data):
+        raise DataError(f"The output folder {folder} lies within the data; give one outside with --out.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("cells", "features"):
+        prepare_own(folder / name, wish.fresh)
+    return folder
+
+
+def prepare_own(folder: Path, fresh: bool) -> None:
+    """A folder that is ours alone, which a file in it says; nobody else's files are ever removed."""
+    mark = folder / MARK
+    if folder.exists() and not mark.exists() and any(folder.iterdir()):
+        raise DataError(f"{folder} holds other files; give another output folder with --out.")
+    if fresh and mark.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(exist_ok=True)
+    mark.write_text("Made by nearboost compare, which removes this folder when called with --fresh.\n")
+
+
+def run_cells(
+    jobs: Sequence[Job], several_labels: bool, timeout: float | None, tell: Tell, verbose: int
+) -> Iterator[Result]:
+    """The result of each cell, run now or found; failed ones are tried again."""
+    with progress_bar("Comparing", len(jobs), verbose) as advance:
+        for number, job in enumerate(jobs, start=1):
+            result = job.known
+            is_old = result is not None
+            if result is None and several_labels and not job.method.multilabel:
+                reason = f"{job.method.title} takes one label for each item, not several."
+                result = failed(job.task["identity"], reason)
+            elif result is None:
+                result = run_task(job.task, timeout)
+            tell(f"{number}/{len(jobs)}  {line_of(result, is_old)}")
+            advance()
+            yield result
+
+
+def thumbnails_of(dataset: Dataset) -> Callable[[str], str | None]:
+    """What draws an item by its name: a small copy of an image, nothing for a vector."""
+    if dataset.kind == "vectors":
+        return lambda name: None
+    from nearboost.base.thumbnails import as_address, thumbnail
+
+    path_of = {str(name): str(path) for name, path in zip(dataset.names, dataset.items, strict=True)}
+    return lambda name: as_address(thumbnail(path_of[name]))
+
+
+def line_of(result: Result, is_old: bool) -> str:
+    """A cell in one line, for people who wait."""
+    where = f"{result['method']}, {result['features']}, split {result['split'] + 1}"
+    if result["status"] == FAILED:
+        return f"{where}: failed. {result['reason']}"
+    measures = result["measures"]
+    key = "accuracy" if measures["mean_average_precision"] is None else "mean_average_precision"
+    per_query = 1000 * result["query_seconds"] / result["queries"]
+    known = "  (from before)" if is_old else ""
+    return (
+        f"{where}: {key.replace('_', ' ')} {100 * measures[key]:.2f} %, fit {result['fit_seconds']:.2f} s, "
+        f"{per_query:.3f} ms a query{known}"
+    )

@@ -1,0 +1,131 @@
+"""How long the slow ones will take, from small trials, told before they start.
+
+A descriptor is tried on a few images and on twice as many; what the second trial took longer is the cost of an
+image, the rest is there once. A method is tried on few training rows and on twice as many. Its time is taken for
+a power of the number of rows, with the exponent that the two trials show, between 1 and 2.5 for fitting and
+between 0 and 1.5 for one query.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from math import log2
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from nearboost.datasets import Dataset
+from nearboost.evaluation.cells import DONE, Task
+from nearboost.evaluation.descriptors import Descriptor, describe
+from nearboost.evaluation.parts import Job
+from nearboost.evaluation.protocols import Split
+from nearboost.evaluation.rows import Source
+from nearboost.evaluation.running import run_task
+
+Tell = Callable[[str], None]
+
+TRIAL_IMAGES = 6
+TRIAL_ROWS, TRIAL_QUERIES = 150, 10
+TRIAL_SECONDS = 60.0
+
+
+def foretell_features(
+    chosen: Sequence[Descriptor | None],
+    dataset: Dataset,
+    splits: Sequence[Split],
+    source: Source,
+    threads: int,
+    tell: Tell,
+) -> None:
+    """Say how long slow descriptors will take that are still to be made."""
+    for descriptor in chosen:
+        if descriptor is None or not descriptor.slow:
+            continue
+        missing = [split for split in splits if not source.has_rows(split, descriptor)]
+        if not missing:
+            continue
+        images = [str(dataset.items[i]) for i in np.union1d(missing[0].train, missing[0].test).tolist()]
+        seconds = estimate_features(descriptor, images, len(missing), threads)
+        tell_time(f"{descriptor.title} of {len(images):,} images", seconds, tell)
+
+
+def foretell_methods(jobs: Sequence[Job], tell: Tell) -> None:
+    """Say how long slow methods will take, from a trial on one of their splits."""
+    waiting: dict[str, list[Job]] = {}
+    for job in jobs:
+        if job.method.slow and job.known is None:
+            waiting.setdefault(job.method.title, []).append(job)
+    for title, same in waiting.items():
+        one = estimate_cell(same[0])
+        tell_time(title, None if one is None else one * len(same), tell)
+
+
+def tell_time(what: str, seconds: float | None, tell: Tell) -> None:
+    tell(f"{what}: {'takes an unknown time' if seconds is None else in_words(seconds)}.")
+
+
+def estimate_features(descriptor: Descriptor, images: Sequence[str], n_splits: int, threads: int) -> float | None:
+    """Seconds to describe so many images for each split; None where the trial says nothing."""
+    if len(images) < 2 * TRIAL_IMAGES:
+        return None
+    spread = images[:: len(images) // (2 * TRIAL_IMAGES)][: 2 * TRIAL_IMAGES]
+    try:
+        _describe(descriptor, spread[:2], threads)  # loads the kernels
+        few, many = (_describe(descriptor, spread[:n], threads) for n in (TRIAL_IMAGES, 2 * TRIAL_IMAGES))
+    except Exception:  # a broken image among them, or too few for the words: the run itself will tell
+        return None
+    each = max((many - few) / TRIAL_IMAGES, 0.1 * many / (2 * TRIAL_IMAGES))
+    times = n_splits if descriptor.learned else 1
+    return times * (max(few - TRIAL_IMAGES * each, 0.0) + len(images) * each)
+
+
+def _describe(descriptor: Descriptor, images: Sequence[str], threads: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        started = perf_counter()
+        describe(images, descriptor, Path(folder), train=range(len(images)), n_jobs=threads)
+        return perf_counter() - started
+
+
+def estimate_cell(job: Job) -> float | None:
+    """Seconds that a cell will take; None where the trials fail or are as large as the cell."""
+    task, n_train, n_test = job.task, job.part.n_train, job.part.n_test
+    few = min(TRIAL_ROWS, n_train // 4)
+    if few < 20:
+        return None
+    trials = [_try(task, n, min(TRIAL_QUERIES, n_test)) for n in (few, 2 * few)]
+    if any(trial is None for trial in trials):
+        return None
+    (fit_few, query_few), (fit_many, query_many) = ((t["fit_seconds"], t["query_seconds"]) for t in trials if t)
+    growth = n_train / (2 * few)
+    fit = fit_many * growth ** exponent(fit_few, fit_many, 1.0, 2.5)
+    query = query_many / min(TRIAL_QUERIES, n_test) * growth ** exponent(query_few, query_many, 0.0, 1.5)
+    return float(fit + 2 * n_test * query)  # once for the answers, once for the scores
+
+
+def exponent(few: float, many: float, least: float, most: float) -> float:
+    """a in seconds = rows^a, from a trial and one of twice its size."""
+    return min(max(log2(many / few), least), most) if few > 0 and many > 0 else least
+
+
+def _try(task: Task, n_train: int, n_test: int) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        small = {**task, "n_train": n_train, "n_test": n_test, "result": str(Path(folder) / "trial.json")}
+        result = run_task(small, TRIAL_SECONDS)
+    return result if result["status"] == DONE else None
+
+
+def in_words(seconds: float) -> str:
+    """A time that is known roughly.
+
+    Examples
+    --------
+    >>> in_words(40), in_words(700), in_words(9000)
+    ('less than a minute', 'about 12 minutes', 'about 2.5 hours')
+    """
+    if seconds < 55:
+        return "less than a minute"
+    minutes = max(1, round(seconds / 60))
+    if minutes < 100:
+        return f"about {minutes} minute{'s' if minutes > 1 else ''}"
+    return f"about {seconds / 3600:.1f} hours"
