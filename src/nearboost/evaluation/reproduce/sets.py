@@ -21,6 +21,7 @@ class Place:
     title: str
     classes: tuple[str, ...] | None = None
     stands_in: bool = False
+    protocol: str | None = None  # where these files come with a split of their own
 
 
 # The first place that is there is taken.
@@ -33,7 +34,7 @@ SETS: dict[str, tuple[Place, ...]] = {
     "15-cat": (Place("scene15", "Scene-15"),),
     "gtsrb": (Place("gtsrb", "GTSRB"), Place("gtsrb/gtsrb_roi_gray24.npz", "GTSRB, grey crops")),
     "ar": (
-        Place("faces/AR.mat", "AR"),
+        Place("faces/AR.mat", "AR", protocol="fixed"),
         Place("faces/YaleB_32x32.mat", "Extended Yale B", stands_in=True),
     ),
     "hep2": (Place("hep2", "HEp-2"), Place("hela2d", "2D HeLa", stands_in=True)),

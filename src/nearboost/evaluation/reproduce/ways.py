@@ -77,9 +77,9 @@ def _fitted(work: Work, x: Any, rows: Rows, draw: int) -> Measures:
 def judge(model: Any, rows: Rows, answers: NDArray[Any]) -> Measures:
     """The measures of a fitted model, also of each class."""
     n_classes = len(rows.classes)
-    scores = probabilities = outputs(model, "predict_proba", rows.queries, n_classes, absent=0.0)
+    scores = probabilities = outputs(model, "predict_proba", rows.queries, n_classes)
     if scores is None:
-        scores = outputs(model, "decision_function", rows.queries, n_classes, absent=-np.inf)
+        scores = outputs(model, "decision_function", rows.queries, n_classes)
     truth, said = rows.truth, answers
     if truth.ndim == 1:
         names = np.array(rows.classes)
