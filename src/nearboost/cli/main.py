@@ -9,8 +9,10 @@ from nearboost import __version__
 from nearboost.cli.common import give
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
-COMMANDS: tuple[str, ...] = ("compare",
-    "reproduce",)
+COMMANDS: tuple[str, ...] = (
+    "compare",
+    "reproduce",
+)
 
 app = typer.Typer(
     name="nearboost",

@@ -23,7 +23,9 @@ def reproduce(
     repeats: Annotated[
         int | None, typer.Option(min=1, help="Splits; by default as many as in print.", show_default=False)
     ] = None,
-    classes: Annotated[int | None, typer.Option(min=2, help="At most so many classes.", show_default=False)] = None,
+    classes: Annotated[
+        int | None, typer.Option(min=2, help="At most so many classes.", show_default=False)
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few classes, few images, one split: only to see that it runs.")
     ] = False,
@@ -52,8 +54,8 @@ def reproduce(
             give_json(entries)
         else:
             table = Table("name", "shows", "data, below the folder given by --data", show_lines=True)
-            for line in listing_lines(entries):
-                table.add_row(*line)
+            for entry in listing_lines(entries):
+                table.add_row(*entry)
             Console(soft_wrap=False).print(table)
         return Exit.DONE
     if not name:

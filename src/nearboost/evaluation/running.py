@@ -21,8 +21,8 @@ THREAD_SETTINGS = (
 def run_task(task: Task, timeout: float | None = None, program: str = CELLS) -> Result:
     """Run a task in a process and give its result, which lies in its file as well.
 
-    ``program`` is the module that is run, which ends with `serve`. One that is killed, crashes or takes longer than
-    ``timeout`` seconds gives a failed result with the reason.
+    ``program`` is the module that is run, which ends with `serve`. One that is killed, crashes or takes longer
+    than ``timeout`` seconds gives a failed result with the reason.
     """
     path = Path(task["result"])
     path.unlink(missing_ok=True)

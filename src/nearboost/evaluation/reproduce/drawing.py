@@ -10,7 +10,18 @@ from nearboost.evaluation.svg import Axis, Box, add
 
 WIDTH, HEIGHT, LEGEND = 860.0, 420.0, 300.0
 LANE, LABEL, MOST_LANES = 16.0, 330.0, 60
-COLOURS = ("#1f5a9e", "#b4531c", "#2c7a4b", "#8a3f94", "#a58a00", "#5a5e66", "#c23b5c", "#1b8a8f", "#7a5230", "#444")
+COLOURS = (
+    "#1f5a9e",
+    "#b4531c",
+    "#2c7a4b",
+    "#8a3f94",
+    "#a58a00",
+    "#5a5e66",
+    "#c23b5c",
+    "#1b8a8f",
+    "#7a5230",
+    "#444",
+)
 STYLE = (
     "svg{background:#fff}text{font:12px system-ui,sans-serif;fill:#444}.grid{stroke:#ddd;fill:none}"
     ".curve{fill:none;stroke-width:1.8}.whisker{stroke-width:1}.paper{fill:#fff;stroke:#b4531c;stroke-width:1.6}"

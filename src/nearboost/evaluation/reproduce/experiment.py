@@ -17,6 +17,7 @@ class Size(NamedTuple):
     n_jobs: int | None = 1
 
 
+Make = Callable[[Any, Size], Any]  # an estimator for one value of what varies
 NOMINAL = Size(1000, 10)  # to read off the settings of a method before there are rows
 
 
@@ -56,7 +57,7 @@ class Line:
     """
 
     name: str
-    make: Callable[[Any, Size], Any]
+    make: Make
     way: str = "fits"
     draws: int = 1
     on: tuple[str, ...] = ()
@@ -125,7 +126,9 @@ class Experiment:
 
     def pairs(self) -> list[tuple[Panel, Line]]:
         """Which line runs on which panel."""
-        return [(panel, line) for panel in self.panels for line in self.lines if not line.on or panel.name in line.on]
+        return [
+            (panel, line) for panel in self.panels for line in self.lines if not line.on or panel.name in line.on
+        ]
 
     @property
     def is_figure(self) -> bool:

@@ -55,7 +55,7 @@ def describe_items(
         return _rows(dataset, name, train, folder, seed=seed, n_jobs=n_jobs)
     transformer = features.make(seed, n_jobs)
     if features.kind == "masked":
-        rows = transformer.transform(dataset.items, masks=dataset.masks or OwnMasks(dataset.items))
+        rows = transformer.transform(dataset.items, masks=dataset.masks or OwnMasks(list(dataset.items)))
         return Described(rows, np.arange(len(dataset)))
     images = list(dataset.items)
     sets = transformer.fit([images[i] for i in train]).transform(images)
@@ -66,13 +66,13 @@ def _rows(
     dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, *, seed: int, n_jobs: int | None
 ) -> Described:
     features = FEATURES[name]
-    identity = {"features": name, "items": [str(item) for item in dataset.items]}
+    identity: dict[str, Any] = {"features": name, "items": [str(item) for item in dataset.items]}
     if features.learned:
         identity |= {"train": train.tolist(), "seed": seed}
     note = (folder / f"rows-{name_of(identity)}").with_suffix(".npz")
     if not note.exists():  # a learned descriptor is fitted once for all lines
         descriptor = Descriptor(name, name, features.make, features.about, learned=features.learned)
-        found = describe(dataset.items, descriptor, folder / "stores", train=train, seed=seed, n_jobs=n_jobs)
+        found = describe(list(dataset.items), descriptor, folder / "stores", train=train, seed=seed, n_jobs=n_jobs)
         write_table(note, file=np.array(str(found.file)), numbers=found.numbers)
     table = read_table(note)
     return Described(np.load(str(table["file"]), mmap_mode="r"), table["numbers"])
@@ -203,7 +203,9 @@ def _pyramid(coding: str) -> Callable[[int, int | None], Any]:
 
 
 FEATURES: dict[str, Features] = {
-    "fisher": Features("Fisher vectors of SIFT and colour, 16 Gaussians each, 4,096 numbers", _fisher, learned=True),
+    "fisher": Features(
+        "Fisher vectors of SIFT and colour, 16 Gaussians each, 4,096 numbers", _fisher, learned=True
+    ),
     "bag-500": Features("bags of 500 words, 2,500 SIFT an image", _bag(500), learned=True),
     "bag-1024": Features("bags of 1,024 words of SIFT", _bag(1024, "image"), learned=True),
     "gist-320": Features("Gist, 320 numbers", _gist(320)),
@@ -212,7 +214,9 @@ FEATURES: dict[str, Features] = {
     "bif-cell": Features("bio-inspired features of the cell, 4 scales of 256 bins", _bif, kind="masked"),
     "pixels": Features("grey pixels", _pixels, kind="pixels"),
     "nimble": Features("100 fixations an image, described by learned filters", _nimble, learned=True, kind="sets"),
-    "pyramid-inn": Features("INN codes of SIFT over 1,024 words, pooled on 3 levels", _pyramid("inn"), learned=True),
+    "pyramid-inn": Features(
+        "INN codes of SIFT over 1,024 words, pooled on 3 levels", _pyramid("inn"), learned=True
+    ),
     "pyramid-sparse": Features("sparse codes of SIFT, pooled on 3 levels", _pyramid("sparse"), learned=True),
     "pyramid-llc": Features("LLC codes of SIFT, pooled on 3 levels", _pyramid("llc"), learned=True),
 }

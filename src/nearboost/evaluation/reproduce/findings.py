@@ -112,6 +112,4 @@ def impossible(cells: Sequence[dict[str, Any]]) -> list[Facts]:
         for point in cell.get("points", ())
         if point.get("reason")
     }
-    return [
-        {"panel": panel, "line": line, "x": x, "reason": reason} for (panel, line, x), reason in found.items()
-    ]
+    return [{"panel": panel, "line": line, "x": x, "reason": reason} for (panel, line, x), reason in found.items()]

@@ -46,7 +46,7 @@ TABLE_2_3 = Experiment(
     minutes=12,
     notes=(
         f"k of k-NN is chosen by folds; k = 11 and λ = {SOFT} of soft UNN are not stated; 2m/C rounds a class.",
-        "Which 100 of the 397 classes were used is not stated; ours are drawn with a seed, fewer are a part of more.",
+        "Which 100 of the 397 classes were used is not stated; ours are drawn with a seed, fewer within more.",
         "15 classes are all that Scene-15 has; print has no such column.",
         "AdaBoost in print is multiclass Gentle AdaBoost on stumps; here 200 rounds of AdaBoost for each class.",
         "The codebook is learned from the training images of a panel's classes.",

@@ -23,6 +23,10 @@ def unn(loss: str, size: Size, n_jobs: int | None = 1) -> UNNClassifier:
     return UNNClassifier(k, loss=loss, metric="l1", start="zero", calibration=None, n_jobs=n_jobs)
 
 
+def by_loss(loss: str) -> Line:
+    return Line(f"UNN, {loss}", lambda _, size: unn(loss, size))
+
+
 WHOLE = Panel("BIF whole", "hep2", "bif-whole", "half")
 CELL = Panel("BIF cell", "hep2", "bif-cell", "half")
 SIFT = Panel("SIFT", "hep2", "bag-1024", "half")
@@ -56,9 +60,7 @@ TABLE_5_3 = Experiment(
     name="thesis-table-5.3",
     about="UNN with three losses on single cells, bio-inspired features",
     panels=(CELL,),
-    lines=tuple(
-        Line(f"UNN, {loss}", lambda _, size, loss=loss: unn(loss, size)) for loss in ("exp", "log", "mat")
-    ),
+    lines=tuple(by_loss(loss) for loss in ("exp", "log", "mat")),
     shown=(Shown("mean_class_accuracy", "accuracy"), AUC),
     column="{measure}",
     repeats=10,

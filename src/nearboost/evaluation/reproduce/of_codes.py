@@ -1,6 +1,7 @@
 """Codes of nearest neighbours: the INN paper."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,16 @@ from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC, LinearSVC
 
 from nearboost.boosting.knn import KNNClassifier
-from nearboost.evaluation.reproduce.experiment import ACCURACY, PER_CLASS, Experiment, Line, Panel, Shown, Size
+from nearboost.evaluation.reproduce.experiment import (
+    ACCURACY,
+    PER_CLASS,
+    Experiment,
+    Line,
+    Make,
+    Panel,
+    Shown,
+    Size,
+)
 from nearboost.evaluation.reproduce.results import Results
 from nearboost.evaluation.reproduce.steps import Components, IntersectionMap
 from nearboost.evaluation.tuning import Tuned
@@ -58,7 +68,7 @@ TABLE_1 = Experiment(
     notes=OPEN,
 )
 
-# ---------------------------------------------------------------------------------------------------- table 2
+# ---------------------------------------------------------------------------------- table 2
 
 SIGN_PANELS = {
     "eigenfaces 300": PROJECTIONS["eigenfaces"](300),
@@ -68,16 +78,20 @@ SIGN_PANELS = {
 }
 
 
-def _tuned(model: Any, **grid: tuple[Any, ...]) -> Line | Any:
+def _tuned(model: Any, **grid: tuple[Any, ...]) -> Make:
+    """A classifier whose settings are chosen by folds, which keep tracks together."""
     return lambda _, size: Tuned(model, grid, random_state=size.seed, n_jobs=size.n_jobs)
+
+
+def _fixed(steps: Any) -> Callable[[Any], Any]:
+    return lambda _: steps
 
 
 TABLE_2 = Experiment(
     name="inn-table-2",
     about="classifiers of traffic signs in four projections",
     panels=tuple(
-        Panel(name, "gtsrb", "pixels", "fixed", steps=lambda _, steps=steps: steps)
-        for name, steps in SIGN_PANELS.items()
+        Panel(name, "gtsrb", "pixels", "fixed", steps=_fixed(steps)) for name, steps in SIGN_PANELS.items()
     ),
     lines=(
         NN,
@@ -100,7 +114,7 @@ TABLE_2 = Experiment(
     ),
 )
 
-# ---------------------------------------------------------------------------------------------------- figure 2
+# ---------------------------------------------------------------------------------- figure 2
 
 LAMBDAS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -141,7 +155,9 @@ FIGURE_2 = Experiment(
         "regularization up to which SRC (FeatureSign) is close to its best, from 0.01": lambda r: _close_up_to(
             r, "SRC"
         ),
-        "times as fast as CRC that INNC can be": lambda r: r.ratio("CRC", f"INNC, nearest {NEAR}", "query_seconds"),
+        "times as fast as CRC that INNC can be": lambda r: r.ratio(
+            "CRC", f"INNC, nearest {NEAR}", "query_seconds"
+        ),
     },
     minutes=15,
     notes=(
@@ -190,7 +206,7 @@ FIGURE_1 = Experiment(
     notes=("The face in print is not known; ours is the first test face.",),
 )
 
-# ---------------------------------------------------------------------------------------------------- tables 3 and 4
+# ---------------------------------------------------------------------------------- tables 3 and 4
 
 
 FIXATIONS = "fixations"
@@ -203,16 +219,17 @@ def _local_panels(data: str, protocol: str) -> tuple[Panel, ...]:
     return (Panel(FIXATIONS, data, "nimble", protocol), *pyramids)
 
 
+def _voting(representation: str) -> Make:
+    return lambda _, size: NaiveBayesNN(representation, n_jobs=size.n_jobs)
+
+
 def _machine(_: Any, size: Size) -> Any:
     return Tuned(LinearSVC(random_state=size.seed), {"C": (1.0, 10.0, 100.0)}, random_state=size.seed)
 
 
-def _local_lines(each: Any = lambda make: make) -> tuple[Line, ...]:
+def _local_lines(each: Callable[[Make], Make] = lambda make: make) -> tuple[Line, ...]:
     """Votes of descriptors on the fixations; a linear machine on each pyramid, C by folds."""
-    voters = (
-        Line(name, each(lambda _, size, kind=kind: NaiveBayesNN(kind, n_jobs=size.n_jobs)), on=(FIXATIONS,))
-        for name, kind in VOTED.items()
-    )
+    voters = (Line(name, each(_voting(kind)), on=(FIXATIONS,)) for name, kind in VOTED.items())
     return (*voters, *(Line(name, each(_machine), on=(name,)) for name in PYRAMIDS))
 
 

@@ -58,12 +58,20 @@ def knn_in_parts(size: Size, norm: str) -> SplitClassifier:
     return SplitClassifier(one, PARTS, normalization=norm.lower(), mean="harmonic", posterior="predict_proba")
 
 
-def n3_line(loss: str) -> Line:
+def by_norm(loss: str) -> Line:
     return Line(f"N3, {loss}", lambda norm, size: n3(loss, size, norm))
 
 
-def n3_line_in_l1(loss: str) -> Line:
+def in_l1(loss: str) -> Line:
     return Line(f"N3, {loss}", lambda _, size: n3(loss, size, "L1"))
+
+
+def by_parts(loss: str, norm: str) -> Line:
+    return Line(f"N3, {loss}, {norm}", lambda n_parts, size: n3(loss, size, norm, n_parts))
+
+
+def by_rounds(loss: str) -> Line:
+    return Line(f"N3, {loss}", lambda n_rounds, size: n3(loss, size, "L1", 1, n_rounds))
 
 
 TABLE_4 = Experiment(
@@ -72,7 +80,7 @@ TABLE_4 = Experiment(
     panels=(CALTECH,),
     lines=(
         Line("k-NN", lambda norm, size: knn(size, norm)),
-        *(n3_line(loss) for loss in ("log", "binlog", "hinge", "mat")),
+        *(by_norm(loss) for loss in ("log", "binlog", "hinge", "mat")),
         Line("k-NN, 64 parts", lambda norm, size: knn_in_parts(size, norm)),
     ),
     varies="normalisation",
@@ -87,8 +95,8 @@ TABLE_5 = Experiment(
     panels=(SUN,),
     lines=(
         Line("k-NN", lambda _, size: knn(size, "L1")),
-        n3_line_in_l1("log"),
-        n3_line_in_l1("binlog"),
+        in_l1("log"),
+        in_l1("binlog"),
         Line(
             "SGD",
             lambda _, size: SGDClassifier(max_iter=1000, n_jobs=size.n_jobs, random_state=size.seed),
@@ -105,11 +113,7 @@ FIGURE_1 = Experiment(
     name="n3-figure-1",
     about="accuracy of N3 against the number of parts that Fisher vectors are cut in",
     panels=(CALTECH, SUN),
-    lines=tuple(
-        Line(f"N3, {loss}, {norm}", lambda n_parts, size, loss=loss, norm=norm: n3(loss, size, norm, n_parts))
-        for loss in ("log", "binlog")
-        for norm in ("L1", "L2")
-    ),
+    lines=tuple(by_parts(loss, norm) for loss in ("log", "binlog") for norm in ("L1", "L2")),
     shown=(ACCURACY, TOP5),
     varies="parts",
     xs=(1, 2, 4, 8, 16, 32, 64),
@@ -126,10 +130,7 @@ FIGURE_2 = Experiment(
     name="n3-figure-2",
     about="accuracy of N3 against its rounds, on whole Fisher vectors",
     panels=(CALTECH, SUN),
-    lines=tuple(
-        Line(f"N3, {loss}", lambda n_rounds, size, loss=loss: n3(loss, size, "L1", 1, n_rounds))
-        for loss in ("log", "binlog", "hinge", "mat")
-    ),
+    lines=tuple(by_rounds(loss) for loss in ("log", "binlog", "hinge", "mat")),
     shown=(ACCURACY, TOP5),
     varies="rounds",
     xs=(1, 2, 5, 10, 20, 50, 100),

@@ -1,6 +1,5 @@
 """Prototypes among Gist descriptors of scenes: the MLNN and MAPBoost papers, and appendix A of the thesis."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from nearboost.boosting.knn import KNNClassifier
 from nearboost.boosting.mapboost import MAPBoostClassifier
 from nearboost.boosting.mlnn import MLNNClassifier
 from nearboost.boosting.unn import UNNClassifier
-from nearboost.evaluation.reproduce.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size, share
+from nearboost.evaluation.reproduce.experiment import PER_CLASS, Experiment, Line, Make, Panel, Shown, Size, share
 from nearboost.evaluation.reproduce.results import Results
 from nearboost.evaluation.reproduce.steps import Components, RandomShare
 from nearboost.metric.itml import ITML
@@ -19,8 +18,6 @@ K = 11  # as in print
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 DRAWS = 10
 SWEEPS = 100  # of ITML: accuracy has settled long before its dual variables have
-
-Make = Callable[[Any, Size], Any]
 
 
 def scenes(name: str, features: str, n_components: int, protocol: str) -> Panel:
@@ -38,7 +35,12 @@ def published(method: Any, per_class: bool = False, **settings: Any) -> Make:
     def make(part: float, size: Size) -> Any:
         n_rounds = max(1, round(part * size.n_rows / (size.n_classes if per_class else 1)))
         return method(
-            neighbours(size), n_rounds=n_rounds, vote_from="prototypes", calibration=None, n_jobs=size.n_jobs, **settings
+            neighbours(size),
+            n_rounds=n_rounds,
+            vote_from="prototypes",
+            calibration=None,
+            n_jobs=size.n_jobs,
+            **settings,
         )
 
     return make
@@ -78,8 +80,8 @@ KNN_ITML = Line("k-NN, ITML", in_itml(random_rows()), draws=DRAWS)
 ADAPTIVE_ITML = Line("MLNN, adaptive, ITML", in_itml(published(MLNNClassifier, kernel="adaptive")))
 REFITTED = Line("MLNN, adaptive, refitted", refitted(MLNNClassifier, kernel="adaptive"))
 OPEN = (
-    "T rounds, a share of the training rows; kernels other than k-NN's are smoothed in every step (see the errata).",
-    "The fixed Gaussian has the median distance of the k-th neighbour as its width; the printed 0.25 is for their Gist.",
+    "T rounds, a share of the training rows; kernels other than k-NN's are smoothed always (see the errata).",
+    "The fixed Gaussian is as wide as the median distance of the k-th neighbour; the printed 0.25 is for their Gist.",
     "Lines called refitted are ours: weights learned anew on the graph over the prototypes.",
 )
 

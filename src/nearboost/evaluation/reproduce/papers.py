@@ -99,6 +99,4 @@ def _cells(entry: dict[str, Any]) -> Iterator[Number]:
         for column, value in zip(entry["columns"], row["values"], strict=True):
             if value != "":
                 mean, deviation = value if isinstance(value, list) else (value, None)
-                yield Number(
-                    mean, entry["place"], entry["measure"], row["name"], column, deviation=deviation
-                )
+                yield Number(mean, entry["place"], entry["measure"], row["name"], column, deviation=deviation)

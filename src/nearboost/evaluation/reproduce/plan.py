@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import nearboost
-from nearboost.datasets import DataError, open_dataset
+from nearboost.datasets import DataError
 from nearboost.evaluation.cells import Task, name_of
 from nearboost.evaluation.reproduce.experiment import Experiment, Panel
 from nearboost.evaluation.reproduce.features import FEATURES
-from nearboost.evaluation.reproduce.sets import SETS, TITLES, Place, find_place, is_there, load
+from nearboost.evaluation.reproduce.sets import SETS, TITLES, Place, find_place, is_there, load, read
 from nearboost.evaluation.reproduce.work import quick_version, settings_of
 
 
@@ -94,7 +94,7 @@ def _panels_here(experiment: Experiment, wish: Wish, notes: list[str]) -> Iterat
 
 
 def _n_classes(place: Place, root: Path) -> int:
-    return len(open_dataset(root / place.path).classes)
+    return len(read(place, root).classes)
 
 
 def _identities(
@@ -108,7 +108,9 @@ def _identities(
         yield {
             "data": str(wish.data.resolve()),
             "place": place.path,
-            "n_classes": panel.n_classes if wish.classes is None else min(wish.classes, panel.n_classes or wish.classes),
+            "n_classes": panel.n_classes
+            if wish.classes is None
+            else min(wish.classes, panel.n_classes or wish.classes),
             "protocol": protocol,
             "features": f"{panel.features}: {FEATURES[panel.features].about}",
             "panel": panel.name,
@@ -143,7 +145,9 @@ def describe_data(plan: Plan, wish: Wish) -> list[dict[str, Any]]:
     for panel in plan.experiment.panels:
         if panel.name in plan.panels:
             place = plan.panels[panel.name]
-            n_classes = panel.n_classes if wish.classes is None else min(wish.classes, panel.n_classes or wish.classes)
+            n_classes = (
+                panel.n_classes if wish.classes is None else min(wish.classes, panel.n_classes or wish.classes)
+            )
             dataset = load(place, wish.data, n_classes, quick=wish.quick)
             described.append({
                 "panel": panel.name, "set": TITLES[panel.data], "used": place.title, "stands_in": place.stands_in,
@@ -159,7 +163,9 @@ def minutes_of(plan: Plan, n_missing: int) -> float:
     if not plan.cells:
         return 0.0
     n_splits = max(cell["identity"]["split"] for cell in plan.cells) + 1
-    whole = 0.1 * len(plan.cells) if any(c["identity"]["quick"] for c in plan.cells) else plan.experiment.minutes * n_splits
+    whole = (
+        0.1 * len(plan.cells)
+        if any(c["identity"]["quick"] for c in plan.cells)
+        else plan.experiment.minutes * n_splits
+    )
     return whole * n_missing / len(plan.cells)
-
-

@@ -44,7 +44,9 @@ class Results:
         ]
         return [shown.scale * value for value in found if isinstance(value, int | float)]
 
-    def mean(self, line: str, x: str | None = None, panel: str | None = None, key: str | None = None) -> float | None:
+    def mean(
+        self, line: str, x: str | None = None, panel: str | None = None, key: str | None = None
+    ) -> float | None:
         """The mean over the splits; None where nothing was measured."""
         given = {"line": line, "x": x, "panel": panel}
         values = self.values(key, **{name: value for name, value in given.items() if value is not None})

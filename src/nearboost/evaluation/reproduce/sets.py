@@ -1,45 +1,61 @@
-"""The sets that the papers use, where they must lie below ``--data``, and what stands in for those that are not there."""
+"""The sets that the papers use, where they must lie below ``--data``, and what stands in for them."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.datasets import LAYOUTS, DataError, Dataset, open_dataset
 from nearboost.evaluation.protocols import draw_classes
 
-OUTDOOR = ("Coast", "Forest", "Highway", "InsideCity", "Mountain", "OpenCountry", "Street", "TallBuilding")
-INDOOR = ("Bedroom", "Kitchen", "LivingRoom", "Office", "Suburb")
 QUICK_CLASSES, QUICK_ITEMS = 4, 16
 
 
 @dataclass(frozen=True)
 class Place:
-    """Files that may serve: their place below ``--data``, their layout, and some of the classes in them."""
+    """Files that may serve.
+
+    Attributes
+    ----------
+    path : below ``--data``
+    title : what they are
+    layout : how they lie, a key of `LAYOUTS`, or "auto"
+    stands_in : whether they are another set than the paper's
+    protocol : where they come with a split of their own that the paper used
+    """
 
     path: str
     title: str
-    classes: tuple[str, ...] | None = None
+    layout: str = "auto"
     stands_in: bool = False
-    protocol: str | None = None  # where these files come with a split of their own
+    protocol: str | None = None
 
 
 # The first place that is there is taken.
 SETS: dict[str, tuple[Place, ...]] = {
-    "caltech256": (Place("caltech256", "Caltech-256"), Place("caltech101", "Caltech-101", stands_in=True)),
-    "sun397": (Place("sun397", "SUN397"), Place("scene15", "Scene-15", stands_in=True)),
-    "ilsvrc": (Place("ilsvrc2010", "ILSVRC 2010"),),
-    "8-cat": (Place("scene8", "8-cat"), Place("scene15", "8-cat, its grey images in Scene-15", OUTDOOR)),
-    "13-cat": (Place("scene13", "13-cat"), Place("scene15", "13-cat, in Scene-15", OUTDOOR + INDOOR)),
-    "15-cat": (Place("scene15", "Scene-15"),),
-    "gtsrb": (Place("gtsrb", "GTSRB"), Place("gtsrb/gtsrb_roi_gray24.npz", "GTSRB, grey crops")),
-    "ar": (
-        Place("faces/AR.mat", "AR", protocol="fixed"),
-        Place("faces/YaleB_32x32.mat", "Extended Yale B", stands_in=True),
+    "caltech256": (
+        Place("caltech256", "Caltech-256", "caltech-256"),
+        Place("caltech101", "Caltech-101", stands_in=True),
     ),
-    "hep2": (Place("hep2", "HEp-2"), Place("hela2d", "2D HeLa", stands_in=True)),
+    "sun397": (Place("sun397", "SUN397", "sun397"), Place("scene15", "Scene-15", "scene-15", stands_in=True)),
+    "ilsvrc": (Place("ilsvrc2010", "ILSVRC 2010", "ilsvrc"),),
+    "8-cat": (
+        Place("scene8", "8-cat", "scene-8"),
+        Place("scene15", "8-cat, its grey images in Scene-15", "scene-8"),
+    ),
+    "13-cat": (Place("scene13", "13-cat", "scene-13"), Place("scene15", "13-cat, in Scene-15", "scene-13")),
+    "15-cat": (Place("scene15", "Scene-15", "scene-15"),),
+    "gtsrb": (
+        Place("gtsrb/gtsrb_roi_gray24.npz", "GTSRB, grey crops", "gtsrb-npz"),
+        Place("gtsrb", "GTSRB", "gtsrb"),
+    ),
+    "ar": (
+        Place("faces/AR.mat", "AR", "ar", protocol="fixed"),
+        Place("faces/YaleB_32x32.mat", "Extended Yale B", "yale-b", stands_in=True),
+    ),
+    "hep2": (Place("hep2", "HEp-2", "hep2"), Place("hela2d", "2D HeLa", "images", stands_in=True)),
     "thyroid": (Place("translocation", "BBBC013", stands_in=True),),
-    "voc2007": (Place("VOC2007", "PASCAL VOC 2007"),),
+    "voc2007": (Place("VOC2007", "PASCAL VOC 2007", "voc2007"),),
 }
 TITLES = {
     "caltech256": "Caltech-256",
@@ -62,7 +78,9 @@ def find_place(key: str, root: Path) -> Place:
         if (root / place.path).exists():
             return place
     wanted = " or ".join(f"{place.path} ({place.title})" for place in SETS[key])
-    raise DataError(f"{root} has no {wanted}, which {TITLES[key]} is read from; put it there or give another --data.")
+    raise DataError(
+        f"{root} has no {wanted}, which {TITLES[key]} is read from; put it there or give another --data."
+    )
 
 
 def is_there(key: str, root: Path) -> bool:
@@ -70,11 +88,15 @@ def is_there(key: str, root: Path) -> bool:
     return any((root / place.path).exists() for place in SETS[key])
 
 
+def read(place: Place, root: Path) -> Dataset:
+    """The whole set."""
+    path = root / place.path
+    return open_dataset(path) if place.layout == "auto" else LAYOUTS[place.layout].read(path)
+
+
 def load(place: Place, root: Path, n_classes: int | None, *, quick: bool = False) -> Dataset:
     """The set with so many of its classes; a quick one has few, and few items of each."""
-    dataset = open_dataset(root / place.path)
-    if place.classes is not None:
-        dataset = dataset.with_classes(place.classes)
+    dataset = read(place, root)
     if quick:
         n_classes = min(n_classes or QUICK_CLASSES, QUICK_CLASSES)
     if n_classes is not None and n_classes < len(dataset.classes):

@@ -35,7 +35,10 @@ def title(facts: Facts) -> str:
 
 def grid(facts: Facts) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Columns and rows as text; wide tables are turned."""
-    columns, rows = facts["columns"], [(row["name"], [cell_text(c) for c in row["cells"]]) for row in facts["rows"]]
+    columns, rows = (
+        facts["columns"],
+        [(row["name"], [cell_text(c) for c in row["cells"]]) for row in facts["rows"]],
+    )
     if len(columns) > max(MOST_COLUMNS, len(rows)):
         turned = [(column, [cells[i] for _, cells in rows]) for i, column in enumerate(columns)]
         return [name for name, _ in rows], turned
@@ -113,5 +116,5 @@ def page(facts: Facts, picture: str | None) -> str:
         rows=rows,
         claims=list(claim_lines(facts)),
         remarks=[*facts["remarks"], *remark_lines(facts)],
-        picture=None if picture is None else Markup(picture),  # noqa: S704
+        picture=None if picture is None else Markup(picture),
     )

@@ -25,7 +25,7 @@ class Components(TransformerMixin, BaseEstimator):
 
 
 class RandomShare(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier that keeps a random share of the rows of each class, at least one: prototypes without learning."""
+    """A classifier that keeps a random share of the rows of each class, at least one."""
 
     def __init__(self, estimator: Any, share: float = 0.1, random_state: int = 0) -> None:
         self.estimator = estimator
@@ -54,7 +54,7 @@ class RandomShare(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 class IntersectionMap(TransformerMixin, BaseEstimator):
     """Features whose dot products are Σ min(x, y) of positive and of negative parts, x on a grid of each feature.
 
-    Between grid points the map is piecewise linear: Maji and Berg, "Max-margin additive classifiers for detection".
+    Between grid points the map is piecewise linear (Maji and Berg, "Max-margin additive classifiers", 2009).
     """
 
     def __init__(self, n_steps: int = 6) -> None:

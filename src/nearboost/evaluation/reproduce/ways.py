@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One line on one split: ``rows(x)`` are its rows at one value of what varies, ``label(x)`` names that value."""
+    """One line on one split: ``rows(x)`` are its rows at a value of what varies, ``label(x)`` names it."""
 
     line: Line
     xs: Sequence[Any]
@@ -41,7 +41,7 @@ class Work(NamedTuple):
 
 def fits(work: Work) -> list[dict[str, Any]]:
     """A fit for each value, or several with different seeds; what is not possible on these rows says why."""
-    points = []
+    points: list[dict[str, Any]] = []
     for x in work.xs:
         try:
             rows = work.rows(x)
@@ -162,7 +162,7 @@ def terms(work: Work) -> list[dict[str, Any]]:
         rebuilt += weight * X[nearest]
         moved += coder.regularization * (moved - X[nearest])
         own += weight * bool(rows.y[nearest] == rows.truth[0])
-        left = float(np.linalg.norm(query - rebuilt) / max(np.linalg.norm(query), 1e-12))
+        left = float(np.linalg.norm(query - rebuilt) / np.linalg.norm(query))
         measures = {"weight": float(weight), "own_weight": own, "residual": left, "sample": nearest}
         points.append({"x": work.label(x), "measures": measures})
     return points

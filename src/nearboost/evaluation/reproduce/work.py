@@ -1,7 +1,7 @@
 """A cell of an experiment: one line of one panel on one split, measured in a process of its own.
 
-``python -m nearboost.evaluation.reproduce.work`` is that process (see `nearboost.evaluation.cells`). A task names its
-experiment, panel and line, from which the process makes everything anew: nothing but names and numbers is handed over.
+``python -m nearboost.evaluation.reproduce.work`` is that process (see `nearboost.evaluation.cells`). A task names
+its experiment, panel and line, from which the process makes all anew: only names and numbers are handed over.
 """
 
 from dataclasses import replace
@@ -116,7 +116,9 @@ class Source:
         file = (self.folder / f"steps-{name_of(identity)}").with_suffix(".npz")
         if not file.exists():
             made = steps.fit(X, y).transform(X)
-            write_table(file, X=np.asarray(made, np.float32), queries=np.asarray(steps.transform(queries), np.float32))
+            write_table(
+                file, X=np.asarray(made, np.float32), queries=np.asarray(steps.transform(queries), np.float32)
+            )
         table = read_table(file)
         return table["X"], table["queries"]
 
