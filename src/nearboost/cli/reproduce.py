@@ -1,13 +1,13 @@
 """``nearboost reproduce``: a table or figure of the papers, run again."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from nearboost.cli.common import Exit, command, give, give_json, tell
 
-DATA = "Folder that holds the data sets; NEARBOOST_DATA by default."
+DATA = "Folder that holds the data sets; by default NEARBOOST_DATA, else data in the present folder."
 OUT = "Folder of the results; by default reproduced/NAME in the present folder."
 
 
@@ -15,8 +15,8 @@ OUT = "Folder of the results; by default reproduced/NAME in the present folder."
 def reproduce(
     name: Annotated[str, typer.Argument(help="Table or figure, such as inn-table-3.", show_default=False)] = "",
     data: Annotated[
-        Path | None, typer.Option(envvar="NEARBOOST_DATA", help=DATA, show_default=False, show_envvar=False)
-    ] = None,
+        Path, typer.Option(envvar="NEARBOOST_DATA", help=DATA, show_default=False, show_envvar=False)
+    ] = Path("data"),
     show_list: Annotated[
         bool, typer.Option("--list", help="List all names, the data they need and what stands in.")
     ] = False,
@@ -40,41 +40,21 @@ def reproduce(
 
     Example: `nearboost reproduce thesis-table-5.3 --data data --repeats 3`
     """
-    import shlex
-    import sys
-
-    from rich.console import Console
-    from rich.table import Table
-
-    from nearboost.evaluation.reproduce.listing import listing, listing_lines
-
     if show_list:
-        entries = listing(data)
-        if as_json:
-            give_json(entries)
-        else:
-            table = Table("name", "shows", "data, below the folder given by --data", show_lines=True)
-            for entry in listing_lines(entries):
-                table.add_row(*entry)
-            Console(soft_wrap=False).print(table)
+        _show_list(data, as_json)
         return Exit.DONE
     if not name:
         raise ValueError("No table or figure was given; nearboost reproduce --list has all names.")
+    import shlex
+    import sys
 
     from nearboost.evaluation.reproduce.plan import Wish
-    from nearboost.evaluation.reproduce.registry import find
     from nearboost.evaluation.reproduce.run import reproduce as run
-    from nearboost.evaluation.reproduce.show import as_table, claim_lines, remark_lines
 
-    experiment = find(name)
-    if experiment.missing:
-        raise ValueError(experiment.missing)
-    if data is None:
-        raise ValueError("No data were given; use --data FOLDER or set NEARBOOST_DATA.")
     found = run(
         name,
         Wish(data, repeats, classes, quick, threads),
-        out or Path("reproduced") / (experiment.name + ("-quick" if quick else "")),
+        out,
         fresh=fresh,
         say=tell,
         command=shlex.join(["nearboost", *sys.argv[1:]]),
@@ -83,10 +63,40 @@ def reproduce(
     if as_json:
         give_json({"folder": str(found.folder), **found.facts})
     else:
-        Console().print(as_table(found.facts))
-        for line in claim_lines(found.facts):
-            give(f"- {line}")
-        for line in remark_lines(found.facts):
-            tell(line)
+        _show(found.facts)
         give(f"Results: {found.folder / 'report.html'}")
     return Exit.DONE if found.is_whole else Exit.PARTLY
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from nearboost.evaluation.reproduce.show import as_table, claim_lines, remark_lines
+
+    _console().print(as_table(facts))
+    for line in claim_lines(facts):
+        give(f"- {line}")
+    for line in remark_lines(facts):
+        tell(line)
+
+
+def _show_list(data: Path, as_json: bool) -> None:
+    from rich.table import Table
+
+    from nearboost.evaluation.reproduce.listing import listing, listing_lines
+
+    entries = listing(data if data.is_dir() else None)
+    if as_json:
+        give_json(entries)
+        return
+    table = Table("name", "shows", "data, below the folder given by --data", show_lines=True)
+    for entry in listing_lines(entries):
+        table.add_row(*entry)
+    _console().print(table)
+
+
+def _console() -> Any:
+    """As wide as the terminal; in a file or a pipe wide enough for all columns."""
+    import sys
+
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 160)

@@ -51,31 +51,34 @@ def describe_items(
         if features.kind != "pixels":
             raise DataError(f"{dataset.name} has no images to describe; {features.about} needs images.")
         return Described(pixel_rows(dataset.items), np.arange(len(dataset)))
-    if features.kind in ("rows", "pixels"):
-        return _rows(dataset, name, train, folder, seed=seed, n_jobs=n_jobs)
-    transformer = features.make(seed, n_jobs)
-    if features.kind == "masked":
-        rows = transformer.transform(dataset.items, masks=dataset.masks or OwnMasks(list(dataset.items)))
-        return Described(rows, np.arange(len(dataset)))
-    images = list(dataset.items)
-    sets = transformer.fit([images[i] for i in train]).transform(images)
-    return Described([one.values for one in sets], np.arange(len(dataset)))
-
-
-def _rows(
-    dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, *, seed: int, n_jobs: int | None
-) -> Described:
-    features = FEATURES[name]
     identity: dict[str, Any] = {"features": name, "items": [str(item) for item in dataset.items]}
     if features.learned:
         identity |= {"train": train.tolist(), "seed": seed}
-    note = (folder / f"rows-{name_of(identity)}").with_suffix(".npz")
-    if not note.exists():  # a learned descriptor is fitted once for all lines
-        descriptor = Descriptor(name, name, features.make, features.about, learned=features.learned)
-        found = describe(list(dataset.items), descriptor, folder / "stores", train=train, seed=seed, n_jobs=n_jobs)
-        write_table(note, file=np.array(str(found.file)), numbers=found.numbers)
+    note = (folder / f"features-{name_of(identity)}").with_suffix(".npz")
+    if not note.exists():  # described once for all lines
+        write_table(note, **_described(dataset, name, train, folder, seed, n_jobs))
     table = read_table(note)
-    return Described(np.load(str(table["file"]), mmap_mode="r"), table["numbers"])
+    if "ends" in table:
+        return Described(np.split(table["values"], table["ends"][:-1]), table["numbers"])
+    rows = table["values"] if "values" in table else np.load(str(table["store"]), mmap_mode="r")
+    return Described(rows, table["numbers"])
+
+
+def _described(
+    dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, seed: int, n_jobs: int | None
+) -> dict[str, NDArray[Any]]:
+    """Rows or sets themselves, or where a store keeps the rows; and the number of each item's own."""
+    features, images, numbers = FEATURES[name], list(dataset.items), np.arange(len(dataset))
+    if features.kind in ("rows", "pixels"):
+        descriptor = Descriptor(name, name, features.make, features.about, learned=features.learned)
+        found = describe(images, descriptor, folder / "stores", train=train, seed=seed, n_jobs=n_jobs)
+        return {"store": np.array(str(found.file)), "numbers": found.numbers}
+    transformer = features.make(seed, n_jobs)
+    if features.kind == "masked":
+        masks = dataset.masks or OwnMasks(images)
+        return {"values": transformer.transform(images, masks=masks), "numbers": numbers}
+    sets = [one.values for one in transformer.fit([images[i] for i in train]).transform(images)]
+    return {"values": np.concatenate(sets), "ends": np.cumsum([len(one) for one in sets]), "numbers": numbers}
 
 
 def pixel_rows(items: Any) -> NDArray[Any]:

@@ -81,7 +81,7 @@ ADAPTIVE_ITML = Line("MLNN, adaptive, ITML", in_itml(published(MLNNClassifier, k
 REFITTED = Line("MLNN, adaptive, refitted", refitted(MLNNClassifier, kernel="adaptive"))
 OPEN = (
     "T rounds, a share of the training rows; kernels other than k-NN's are smoothed always (see the errata).",
-    "The fixed Gaussian is as wide as the median distance of the k-th neighbour; the printed 0.25 is for their Gist.",
+    "The fixed Gaussian is as wide as the median distance of the k-th neighbour; print has 0.25.",
     "Lines called refitted are ours: weights learned anew on the graph over the prototypes.",
 )
 

@@ -50,7 +50,9 @@ def make_plan(experiment: Experiment, wish: Wish) -> Plan:
     if experiment.missing:
         raise ValueError(experiment.missing)
     if not wish.data.is_dir():
-        raise DataError(f"{wish.data} is not a folder; give the one that holds the data sets, such as scene15.")
+        raise DataError(
+            f"{wish.data} is not a folder; --data FOLDER or NEARBOOST_DATA names the one with the sets."
+        )
     if wish.quick:
         experiment = quick_version(experiment)
     notes: list[str] = []

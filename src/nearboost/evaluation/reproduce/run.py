@@ -32,7 +32,7 @@ class Found:
 def reproduce(
     name: str,
     wish: Wish,
-    folder: Path,
+    folder: Path | None = None,
     *,
     fresh: bool = False,
     say: Callable[[str], None] = lambda text: None,
@@ -45,11 +45,14 @@ def reproduce(
     ----------
     name : as in ``nearboost reproduce --list``
     wish : data and how much of it
-    folder : gets ``results.json``, ``results.csv``, ``report.html``, ``figure.svg`` and the cells
+    folder : gets ``results.json``, ``results.csv``, ``report.html``, ``figure.svg`` and the cells; by default
+        ``reproduced/NAME`` in the present folder
     say : called with sentences for people, such as the estimate of the time
     command : to repeat it, for the report
     """
     plan = make_plan(find(name), wish)
+    if folder is None:
+        folder = Path("reproduced") / (plan.experiment.name + ("-quick" if wish.quick else ""))
     (folder / "cells").mkdir(parents=True, exist_ok=True)
     for note in plan.notes:
         say(note)

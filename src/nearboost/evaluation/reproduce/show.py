@@ -18,12 +18,12 @@ def as_table(facts: Facts) -> Any:
     from rich.table import Table
 
     columns, rows = grid(facts)
-    shown = Table(title=title(facts), caption=facts["measure"] + "; the paper's in brackets", show_lines=False)
+    shown = Table(title=title(facts), caption=facts["measure"] + "; the paper's in brackets", show_lines=True)
     shown.add_column("")
     for column in columns:
-        shown.add_column(column, justify="right")
+        shown.add_column(column, justify="right", overflow="fold")
     for name, cells in rows:
-        shown.add_row(name, *cells)
+        shown.add_row(name, *(cell.replace(" (", "\n(") for cell in cells))
     return shown
 
 

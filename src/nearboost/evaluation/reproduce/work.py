@@ -5,7 +5,7 @@ its experiment, panel and line, from which the process makes all anew: only name
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ class Source:
         self.codes = coded(self.dataset)
         self.key = {name: identity[name] for name in ("data", "place", "n_classes", "protocol", "seed", "quick")}
 
-    @property
+    @cached_property
     def described(self) -> Described:
         """Features of all items."""
         return describe_items(
