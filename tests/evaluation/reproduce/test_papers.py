@@ -94,7 +94,9 @@ def test_our_rows_and_columns_meet_the_papers():
         if "table" in name and not experiment.missing:
             named = {
                 (
-                    experiment.row.format(panel=panel.name, line=line.name, x=experiment.label(x), measure=shown.title),
+                    experiment.row.format(
+                        panel=panel.name, line=line.name, x=experiment.label(x), measure=shown.title
+                    ),
                     experiment.column.format(
                         panel=panel.name, line=line.name, x=experiment.label(x), measure=shown.title
                     ),

@@ -17,6 +17,11 @@ class Size(NamedTuple):
     n_jobs: int | None = 1
 
 
+def neighbours(k: int, size: Size) -> int:
+    """k, or a quarter of the rows where they are few."""
+    return min(k, max(1, size.n_rows // 4))
+
+
 Make = Callable[[Any, Size], Any]  # an estimator for one value of what varies
 NOMINAL = Size(1000, 10)  # to read off the settings of a method before there are rows
 

@@ -8,7 +8,7 @@ from sklearn.preprocessing import MinMaxScaler
 from nearboost.boosting.knn import KNNClassifier
 from nearboost.boosting.unn import UNNClassifier
 from nearboost.evaluation.methods import METHODS, NEIGHBORS
-from nearboost.evaluation.reproduce.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size
+from nearboost.evaluation.reproduce.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size, neighbours
 from nearboost.evaluation.tuning import Tuned
 
 SOFT = 0.1  # λ of soft UNN
@@ -17,8 +17,9 @@ N_CLASSES = (10, 15, 20, 30, 40, 50, 60, 100)
 
 def soft_unn(size: Size, n_jobs: int | None) -> UNNClassifier:
     """Alg. 1 of the thesis, soft votes at query time."""
-    k = min(11, size.n_rows - 1)
-    return UNNClassifier(k, metric="l1", start="zero", soft_lambda=SOFT, calibration=None, n_jobs=n_jobs)
+    return UNNClassifier(
+        neighbours(11, size), metric="l1", start="zero", soft_lambda=SOFT, calibration=None, n_jobs=n_jobs
+    )
 
 
 def svm(size: Size) -> object:

@@ -7,7 +7,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from nearboost.boosting.unn import UNNClassifier
 from nearboost.evaluation.methods import METHODS
-from nearboost.evaluation.reproduce.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size
+from nearboost.evaluation.reproduce.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size, neighbours
 from nearboost.evaluation.reproduce.of_bags import SECONDS_TO_FIT
 
 K = 10  # as in print
@@ -19,8 +19,9 @@ NO_SEGMENTATION = (
 
 def unn(loss: str, size: Size, n_jobs: int | None = 1) -> UNNClassifier:
     """As published, on the histograms themselves."""
-    k = min(K, size.n_rows - 1)
-    return UNNClassifier(k, loss=loss, metric="l1", start="zero", calibration=None, n_jobs=n_jobs)
+    return UNNClassifier(
+        neighbours(K, size), loss=loss, metric="l1", start="zero", calibration=None, n_jobs=n_jobs
+    )
 
 
 def by_loss(loss: str) -> Line:

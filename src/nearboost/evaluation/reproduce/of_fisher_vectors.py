@@ -12,7 +12,16 @@ from nearboost.boosting.knn import KNNClassifier
 from nearboost.boosting.n3 import N3Classifier
 from nearboost.ensemble.split import SplitClassifier
 from nearboost.evaluation.methods import NEIGHBORS
-from nearboost.evaluation.reproduce.experiment import ACCURACY, TOP5, Experiment, Line, Panel, Shown, Size
+from nearboost.evaluation.reproduce.experiment import (
+    ACCURACY,
+    TOP5,
+    Experiment,
+    Line,
+    Panel,
+    Shown,
+    Size,
+    neighbours,
+)
 from nearboost.evaluation.tuning import Tuned
 from nearboost.linear.contenders import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
@@ -33,7 +42,7 @@ OPEN_N3 = (
 def n3(loss: str, size: Size, norm: str, n_parts: int = PARTS, n_rounds: int = ROUNDS) -> SplitClassifier:
     """N3 as published on each part, the posteriors joined by their harmonic mean."""
     one = N3Classifier(
-        min(K, size.n_rows - 1),
+        neighbours(K, size),
         loss=loss,
         n_rounds=n_rounds,
         vote_weights="uniform",
@@ -54,7 +63,7 @@ def knn(size: Size, norm: str) -> Any:
 
 def knn_in_parts(size: Size, norm: str) -> SplitClassifier:
     """The shares of votes on each part, joined likewise."""
-    one = KNNClassifier(min(K, size.n_rows), n_jobs=size.n_jobs)
+    one = KNNClassifier(neighbours(K, size), n_jobs=size.n_jobs)
     return SplitClassifier(one, PARTS, normalization=norm.lower(), mean="harmonic", posterior="predict_proba")
 
 

@@ -9,7 +9,17 @@ from nearboost.boosting.knn import KNNClassifier
 from nearboost.boosting.mapboost import MAPBoostClassifier
 from nearboost.boosting.mlnn import MLNNClassifier
 from nearboost.boosting.unn import UNNClassifier
-from nearboost.evaluation.reproduce.experiment import PER_CLASS, Experiment, Line, Make, Panel, Shown, Size, share
+from nearboost.evaluation.reproduce.experiment import (
+    PER_CLASS,
+    Experiment,
+    Line,
+    Make,
+    Panel,
+    Shown,
+    Size,
+    neighbours,
+    share,
+)
 from nearboost.evaluation.reproduce.results import Results
 from nearboost.evaluation.reproduce.steps import Components, RandomShare
 from nearboost.metric.itml import ITML
@@ -25,17 +35,13 @@ def scenes(name: str, features: str, n_components: int, protocol: str) -> Panel:
     return Panel(name, name, features, protocol, steps=lambda _: Components(n_components))
 
 
-def neighbours(size: Size) -> int:
-    return min(K, size.n_rows - 1)
-
-
 def published(method: Any, per_class: bool = False, **settings: Any) -> Make:
     """T rounds on the graph over all rows, a share of their number; whoever was picked then votes alone."""
 
     def make(part: float, size: Size) -> Any:
         n_rounds = max(1, round(part * size.n_rows / (size.n_classes if per_class else 1)))
         return method(
-            neighbours(size),
+            neighbours(K, size),
             n_rounds=n_rounds,
             vote_from="prototypes",
             calibration=None,
@@ -48,7 +54,7 @@ def published(method: Any, per_class: bool = False, **settings: Any) -> Make:
 
 def refitted(method: Any, **settings: Any) -> Make:
     """The share that covers the rows best, weights learned anew on the graph over them."""
-    return lambda part, size: method(neighbours(size), n_prototypes=part, n_jobs=size.n_jobs, **settings)
+    return lambda part, size: method(neighbours(K, size), n_prototypes=part, n_jobs=size.n_jobs, **settings)
 
 
 def random_rows(vote_weights: str = "uniform") -> Make:
@@ -181,7 +187,7 @@ FIGURE_1 = Experiment(
 
 
 def _unn_all(_: Any, size: Size) -> UNNClassifier:
-    return UNNClassifier(neighbours(size), start="zero", calibration=None, n_jobs=size.n_jobs)
+    return UNNClassifier(neighbours(K, size), start="zero", calibration=None, n_jobs=size.n_jobs)
 
 
 FIGURE_A2 = Experiment(
@@ -190,7 +196,7 @@ FIGURE_A2 = Experiment(
     panels=(Panel("8-cat", "8-cat", "gist-512", "250-per-class", steps=Components),),
     lines=(
         Line("UNN", _unn_all),
-        Line("k-NN", lambda _, size: KNNClassifier(neighbours(size), n_jobs=size.n_jobs)),
+        Line("k-NN", lambda _, size: KNNClassifier(neighbours(K, size), n_jobs=size.n_jobs)),
     ),
     shown=(PER_CLASS,),
     varies="components",
