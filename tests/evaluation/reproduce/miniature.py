@@ -77,14 +77,14 @@ def ilsvrc(root):
                 save(root / "ilsvrc2010" / part / name / f"{part}_{i}.jpg", coloured(kind, i))
 
 
-def voc(root, n=8):
+def voc(root, n=20):
     """Each image has the marks of two neighbouring classes."""
     lists = root / "VOC2007" / "ImageSets" / "Main"
     lists.mkdir(parents=True)
     for part, offset in (("trainval", 0), ("test", n)):
-        marks = {f"{offset + i:06d}": {i % 4, (i + 1) % 4} for i in range(n)}
+        marks = {f"{offset + i:06d}": {i % 20, (i + 1) % 20} for i in range(n)}
         for number, kinds in marks.items():
-            save(root / "VOC2007" / "JPEGImages" / f"{number}.jpg", coloured(min(kinds), int(number)))
+            save(root / "VOC2007" / "JPEGImages" / f"{number}.jpg", coloured(max(kinds), int(number)))
         for kind, name in enumerate(VOC_CLASSES):
             lines = [f"{number} {' 1' if kind in kinds else '-1'}\n" for number, kinds in marks.items()]
             (lists / f"{name}_{part}.txt").write_text("".join(lines))
