@@ -39,6 +39,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
 
 from nearboost.datasets import read_mat
+from nearboost.datasets.scenes import SCENES  # the first 8, 13 and 15 are the three sets
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "benchmarks" / "cache"
@@ -46,11 +47,6 @@ CACHE = ROOT / "benchmarks" / "cache"
 GTSRB_FILE = "gtsrb/gtsrb_roi_gray24.npz"
 YALEB_FILE = "faces/YaleB_32x32.mat"
 SCENE_FOLDER = "scene15"
-SCENES = (
-    *("Coast", "Forest", "Highway", "InsideCity", "Mountain", "OpenCountry", "Street", "TallBuilding"),
-    *("Bedroom", "Kitchen", "LivingRoom", "Office", "Suburb"),
-    *("Industrial", "Store"),
-)  # the first 8, 13 and 15 are the three sets
 
 GIST_VERSION = 1  # raise it when `gist` changes: it names the cache
 GIST_SIDE, GIST_PADDING, GIST_GRID = 128, 16, 4

@@ -23,7 +23,8 @@ def _module(name: str) -> Iterator[str]:
 
 def _entry(name: str, thing: Any) -> Iterator[str]:
     yield f"### {name}"
-    if callable(thing):
+    is_error = inspect.isclass(thing) and issubclass(thing, Exception)  # its arguments tell nothing
+    if callable(thing) and not is_error:
         yield f"```text\n{name}{_signature(thing)}\n```"
     yield from _docstring(inspect.getdoc(thing) or "")
     if inspect.isclass(thing):

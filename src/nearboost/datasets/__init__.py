@@ -1,7 +1,7 @@
 """Data sets as files that people have: one reader for each layout."""
 
 from nearboost.datasets.dataset import DataError, Dataset
-from nearboost.datasets.layouts import LAYOUTS, open_dataset
+from nearboost.datasets.layouts import open_dataset
 from nearboost.datasets.mat import MatRows, read_mat
 
-__all__ = ["LAYOUTS", "DataError", "Dataset", "MatRows", "open_dataset", "read_mat"]
+__all__ = ["DataError", "Dataset", "MatRows", "open_dataset", "read_mat"]

@@ -9,8 +9,8 @@ from nearboost.datasets.published import compared
 from nearboost.datasets.tables import LABEL_COLUMNS, Table, read_csv
 
 TABLES = {"train": "gt_training.csv", "test": "gt_test.csv"}
-NUMBERS, PATTERNS = ("id", "image_id", "cell_id"), ("pattern", *LABEL_COLUMNS)
-SPECIMENS = ("specimen", "specimen_id", "image", "image_number")
+NUMBERS, PATTERNS = ("id", "cell_id"), ("pattern", *LABEL_COLUMNS)
+SPECIMENS = ("specimen", "specimen_id", "image", "image_id")
 
 
 def read_hep2(path: Path) -> Dataset:

@@ -12,7 +12,7 @@ class DataError(ValueError):
     """Files that make no data set, or one that a protocol cannot use; the message is one sentence."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Dataset:
     """Items with their labels, in an order that does not depend on the machine.
 
@@ -43,6 +43,9 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name}: {len(self):,} {self.kind} of {len(self.classes):,} classes)"
 
     @property
     def is_multilabel(self) -> bool:
@@ -96,7 +99,7 @@ def shown(names: Sequence[str], most: int = 15) -> str:
     return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"
 
 
-def as_labels(labels: Sequence[str]) -> tuple[NDArray[Any], tuple[str, ...]]:
+def as_labels(labels: ArrayLike) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Labels as an array, and the classes."""
     array = np.asarray(labels, dtype=str)
     return array, tuple(map(str, np.unique(array)))

@@ -3,11 +3,14 @@
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearboost.base.progress import Advance, progress_bar
 from nearboost.datasets.dataset import Dataset
 
 MOST_FILES = 200_000  # beyond, reading a part of each takes minutes
@@ -15,12 +18,12 @@ MOST_BYTES = 2**31  # of rows
 TAIL = 4096  # files of one size that differ do so here nearly always: compressed data ends differently
 
 
-def duplicate_notes(dataset: Dataset) -> tuple[str, ...]:
+def duplicate_notes(dataset: Dataset, verbose: int = 0) -> tuple[str, ...]:
     """A sentence about byte-identical files or rows, or one that they were not looked for."""
     rows = dataset.items if isinstance(dataset.items, np.ndarray) else None
     if len(dataset) > MOST_FILES if rows is None else rows.nbytes > MOST_BYTES:
         return (f"Duplicates were not looked for among {len(dataset):,} items.",)
-    sets = same_items(dataset)
+    sets = same_items(dataset, verbose)
     if not sets:
         return ()
     what = "rows" if dataset.kind == "vectors" else "files"
@@ -31,37 +34,31 @@ def duplicate_notes(dataset: Dataset) -> tuple[str, ...]:
     return (f"{count}: {across:,} of them in train and in test, {torn:,} with two labels (such as {example}).",)
 
 
-def same_items(dataset: Dataset) -> list[list[int]]:
-    """Positions of items that are the same, one list for each."""
-    return _same_rows(dataset) if isinstance(dataset.items, np.ndarray) else _same_files(dataset)
+def same_items(dataset: Dataset, verbose: int = 0) -> list[list[int]]:
+    """Positions of items that are the same, one list for each.
+
+    Files are compared by size, then by their last bytes, then by all of them: few are read in full.
+    """
+    keys = [_row] if isinstance(dataset.items, np.ndarray) else [_size, _tail, _digest]
+    sets = [list(range(len(dataset)))]
+    for key in keys:
+        with progress_bar("Looking for duplicates", sum(map(len, sets)), verbose) as advance:
+            sets = [alike for some in sets for alike in _alike(dataset.items, some, key, advance)]
+    return sets
 
 
-def _same_rows(dataset: Dataset) -> list[list[int]]:
-    return list(_alike(range(len(dataset)), lambda i: hashlib.blake2b(dataset.items[i].tobytes()).digest()))
-
-
-def _same_files(dataset: Dataset) -> list[list[int]]:
-    """By size, then by their last bytes, then by all of them: few files are read in full."""
-    groups: Iterable[list[int]] = [list(range(len(dataset)))]
-    for key in (_size, _tail, _digest):
-        groups = [alike for group in groups for alike in _alike(group, partial(_of_item, dataset, key))]
-    return list(groups)
-
-
-def _alike(positions: Iterable[int], key: Callable[[int], Hashable]) -> Iterator[list[int]]:
-    """Positions with the same key, where there are two or more."""
+def _alike(items: Any, positions: list[int], key: Callable[[Any], Hashable], advance: Advance) -> list[list[int]]:
+    """Positions of items with the same key, where there are two or more."""
     by_key = defaultdict(list)
     for i in positions:
-        by_key[key(i)].append(i)
-    return (same for same in by_key.values() if len(same) > 1)
+        with suppress(OSError):  # a file like no other; whoever reads its pixels will tell
+            by_key[key(items[i])].append(i)
+        advance()
+    return [same for same in by_key.values() if len(same) > 1]
 
 
-def _of_item(dataset: Dataset, key: Callable[[str], Hashable], i: int) -> Hashable:
-    """A file that cannot be read is like no other; whoever reads its pixels will tell."""
-    try:
-        return key(dataset.items[i])
-    except OSError:
-        return ("unreadable", i)
+def _row(values: NDArray[Any]) -> bytes:
+    return hashlib.blake2b(values.tobytes()).digest()
 
 
 def _size(path: str) -> int:

@@ -51,6 +51,8 @@ def _walk(folder: str, found: Found, deep: bool, above: frozenset[str]) -> None:
         stem, suffix = os.path.splitext(entry.name.lower())
         if entry.is_dir():
             below.append(entry.path)
+        elif not entry.is_file():
+            found.passed_over["broken links or devices"] += 1
         elif not _is_text(entry.name):
             found.passed_over["files with unreadable names"] += 1
         elif suffix not in IMAGE_ENDINGS:

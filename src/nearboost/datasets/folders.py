@@ -8,7 +8,7 @@ import numpy as np
 
 from nearboost.datasets.dataset import DataError, Dataset, as_labels, shown
 from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder, subfolders
-from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
+from nearboost.datasets.tables import FILE_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
 
 METADATA = "metadata.csv"
 EXPECTED = (
@@ -21,6 +21,7 @@ ClassOf = Callable[[str], str | None]  # the class of a folder by its name, None
 def read_image_folder(path: str | os.PathLike[str], class_of: ClassOf = str, name: str | None = None) -> Dataset:
     """Images whose class is the name of their folder; with their parts where train/ and test/ lie above."""
     root = folder_of(path)
+    _check_both_parts(root)
     found = Found()
     notes: list[str] = []
     others: list[str] = []
@@ -65,7 +66,7 @@ def read_metadata(path: str | os.PathLike[str]) -> Dataset:
         images += files_named(root, folder, table.required(FILE_COLUMNS), file)
         labels += table.labels()
         parts += [part] * len(table) if part else table.part() or []
-        groups += table.column(GROUP_COLUMNS) or []
+        groups += table.groups() or []
         masks += files_named(root, folder, table.column(MASK_COLUMNS) or [], file)
     if any(len(column) not in (0, len(images)) for column in (groups, masks)):
         raise DataError(f"{root} has groups or masks in one {METADATA} only; give the column in both or in none.")
@@ -76,10 +77,10 @@ def read_metadata(path: str | os.PathLike[str]) -> Dataset:
 
 def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) -> list[str]:
     """Files that a table names, all of them there and none outside of the set's own folder."""
-    paths = [os.path.join(folder, name) for name in names]
-    inside = os.path.abspath(root) + os.sep
+    paths = [os.path.normpath(os.path.join(folder, name)) for name in names]
+    inside = str(root) + os.sep
     for path in paths:
-        if not os.path.abspath(path).startswith(inside):
+        if not path.startswith(inside):
             raise DataError(f"{source} names {path!r}, which lies outside of {root}; use paths within it.")
     missing = [relative(path, root) for path in paths if not os.path.isfile(path)]
     if missing:
@@ -95,11 +96,15 @@ def part_folders(root: Path) -> dict[str, Path]:
     train, test = subfolder(root, *TRAIN_NAMES), subfolder(root, *TEST_NAMES)
     if train is not None and test is not None:
         return {"train": train, "test": test}
-    lonely = train or test
-    if lonely is not None and len(subfolders(root)) == 1:
-        other = "test" if train else "train"
-        raise DataError(f"{root} has {lonely.name}/ but no {other}/; add it, or open {lonely} itself.")
     return {"": root}
+
+
+def _check_both_parts(root: Path) -> None:
+    """A training part alone would be taken for the only class."""
+    folders = subfolders(root)
+    if len(folders) == 1 and folders[0].name.lower() in (*TRAIN_NAMES, *TEST_NAMES):
+        other = "test" if folders[0].name.lower() in TRAIN_NAMES else "train"
+        raise DataError(f"{root} has {folders[0].name}/ but no {other}/; add it, or open {folders[0]} itself.")
 
 
 def _left_out(root: Path) -> list[str]:

@@ -79,13 +79,17 @@ LAYOUTS = {
 }
 
 
-def open_dataset(path: str | os.PathLike[str], layout: str = "auto") -> Dataset:
+def open_dataset(
+    path: str | os.PathLike[str], layout: str = "auto", *, duplicates: bool = True, verbose: int = 0
+) -> Dataset:
     """The data at a path; images are not opened yet, and rows stay on disk where their file allows it.
 
     Parameters
     ----------
     path : a folder of images, a folder with X.npy, or a file of rows
-    layout : how the files lie, one of the names in ``LAYOUTS``; "auto" recognises it
+    layout : how the files lie, one of the names in the documentation's page on data; "auto" recognises it
+    duplicates : whether to look for items that come twice, which reads a little of every file
+    verbose : 1 shows how far that is
 
     Returns
     -------
@@ -106,10 +110,10 @@ def open_dataset(path: str | os.PathLike[str], layout: str = "auto") -> Dataset:
     ('vectors', 4, ('cat', 'dog'))
     """
     check_choice("layout", layout, ("auto", *LAYOUTS))
-    place = Path(path)
+    place = Path(os.path.abspath(path))  # valid wherever a child process runs
     if not place.exists():
         raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
     if layout == "auto":
         layout = next(name for name, known in LAYOUTS.items() if known.fits(place))
     found = LAYOUTS[layout].read(place)
-    return replace(found, notes=(*found.notes, *duplicate_notes(found)))
+    return replace(found, notes=(*found.notes, *duplicate_notes(found, verbose))) if duplicates else found

@@ -89,15 +89,12 @@ def read_sun397(path: Path) -> Dataset:
 
 
 def is_sun397(path: Path) -> bool:
-    """Whether there are folders of single letters and nothing else, or the list of classes."""
+    """Whether the list of classes lies there, or the folder has the name of the set and some of single letters."""
     if not path.is_dir():
         return False
     root = first_below(path, "SUN397")
-    return file_in(root, SUN_CLASSES) is not None or (
-        len(subfolders(root)) > 1
-        and all(map(_is_letter, subfolders(root)))
-        and bool(subfolders(subfolders(root)[0]))
-    )
+    letters = root.resolve().name.lower() == "sun397" and any(map(_is_letter, subfolders(root)))
+    return letters or file_in(root, SUN_CLASSES) is not None
 
 
 def _is_letter(folder: Path) -> bool:

@@ -58,13 +58,13 @@ def _rows(file: Path, parquet: Any) -> NDArray[Any]:
 def _numbers(file: Path, name: str, column: Any) -> NDArray[Any]:
     """A column of numbers, or several where its cells are lists of one length."""
     from pyarrow import types
+    from pyarrow.compute import list_value_length as value_lengths
 
     kind = column.type
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        flat = _numbers(file, name, column.flatten())
-        if column.null_count or (len(column) and len(flat) % len(column)):
+        if len(set(value_lengths(column).to_pylist())) > 1:
             raise DataError(f"{file} has lists of different lengths in {name!r}; expected one length.")
-        return flat.reshape(len(column), -1)
+        return _numbers(file, name, column.flatten()).reshape(len(column), -1)
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         values = column.to_numpy(zero_copy_only=False)
         return values.astype(np.uint8) if values.dtype == bool else values

@@ -7,7 +7,7 @@ are not told, so each of them is a group of its own.
 import os
 import re
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -95,6 +95,8 @@ def read_gtsrb_npz(path: Path) -> Dataset:
     missing = [name for name in ARRAYS if name not in arrays]
     if missing:
         raise DataError(f"{path} has no {missing[0]}; expected {', '.join(ARRAYS)}.")
+    if arrays["track_train"].shape != arrays["y_train"].shape:
+        raise DataError(f"{path} has other shapes of track_train and y_train; expected a number for each image.")
     y, y_test = (np.char.zfill(arrays[name].astype(str), 5) for name in ("y_train", "y_test"))
     tracks = np.char.add(np.char.add(y, "/"), np.char.zfill(arrays["track_train"].astype(str), 5))
     groups = np.concatenate([tracks, [f"test/{i:05d}" for i in range(len(y_test))]])
@@ -111,5 +113,5 @@ def is_gtsrb_npz(path: Path) -> bool:
     try:
         with ZipFile(path) as file:
             return {f"{name}.npy" for name in ARRAYS} <= set(file.namelist())
-    except (BadZipFile, OSError):
+    except Exception:  # a broken file is no such file; the general reader will tell
         return False

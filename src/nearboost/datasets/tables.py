@@ -1,6 +1,7 @@
 """Tables beside the data: CSV files of labels and of metadata."""
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,14 +33,13 @@ class Table:
 
     def required(self, names: Sequence[str]) -> list[str]:
         """The same; a sentence where there is none, or a cell is empty."""
-        found = self.column(names)
-        if found is None:
+        name = next((name for name in names if name in self.columns), None)
+        if name is None:
             there = shown(list(self.columns))
             raise DataError(f"{self.path} has the columns {there}; expected one called {' or '.join(names)}.")
+        found = self.columns[name]
         if "" in found:
-            raise DataError(
-                f"{self.path} has no {names[0]} in line {found.index('') + 2}; fill or delete the line."
-            )
+            raise DataError(f"{self.path} has no {name} in line {found.index('') + 2}; fill or delete the line.")
         return found
 
     def labels(self) -> list[str]:
@@ -54,6 +54,10 @@ class Table:
         """Train or test, where the table says so."""
         found = self.column(PART_COLUMNS)
         return None if found is None else [as_part(word, self.path) for word in found]
+
+    def groups(self) -> list[str] | None:
+        """The group of each line, where the table has them; a line without one would join all others without."""
+        return None if self.column(GROUP_COLUMNS) is None else self.required(GROUP_COLUMNS)
 
 
 def as_part(word: str, where: Path) -> str:
@@ -89,6 +93,6 @@ def read_rows(path: Path) -> list[list[str]]:
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
     try:
-        return [row for row in csv.reader(text.splitlines(), delimiter=separator, strict=True) if row]
+        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
     except csv.Error as error:
         raise DataError(f"{path} is no readable CSV file ({error}).") from error

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from nearboost.datasets.files import file_in
 from nearboost.datasets.folders import check_classes
 from nearboost.datasets.mat import read_mat
 from nearboost.datasets.parquet import read_parquet
-from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, LABEL_COLUMNS, Table, read_csv, read_rows
+from nearboost.datasets.tables import FILE_COLUMNS, LABEL_COLUMNS, Table, read_csv, read_rows
 
 ROW_FILES, LABEL_FILES = ("X.npy",), ("y.npy", "labels.npy", "labels.csv", "y.csv")
 BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file passes through in pieces
@@ -46,7 +45,7 @@ def _read_npy(file: Path, name: str) -> Dataset:
         raise DataError(f"{file} has no labels; expected {' or '.join(LABEL_FILES)} in {file.parent}.")
     if beside.suffix.lower() == ".npy":
         return vector_dataset(file, name, rows, load_array(beside))
-    table = _label_table(beside)
+    table = _label_table(beside, len(rows))
     if len(table) != len(rows):
         raise DataError(f"{beside} has {len(table):,} labels for the {len(rows):,} rows of {file.name}.")
     return _with_table(file, name, rows, table)
@@ -58,15 +57,21 @@ def _read_parquet(file: Path, name: str) -> Dataset:
 
 
 def _with_table(file: Path, name: str, rows: NDArray[Any], table: Table) -> Dataset:
-    part, groups = table.part(), table.column(GROUP_COLUMNS)
+    part, groups = table.part(), table.groups()
     named = table.column(FILE_COLUMNS)
     return vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups, names=named)
 
 
-def _label_table(file: Path) -> Table:
+def _label_table(file: Path, n_rows: int) -> Table:
     """With named columns, or bare labels, one in a line."""
-    first = [name.strip().lower() for name in read_rows(file)[0]] if read_rows(file) else []
-    return read_csv(file, ["label"] if len(first) == 1 and first[0] not in LABEL_COLUMNS else None)
+    lines = read_rows(file)
+    is_bare = (
+        bool(lines)
+        and len(lines[0]) == 1
+        and lines[0][0].strip().lower() not in LABEL_COLUMNS
+        and len(lines) != n_rows + 1  # one more than rows: the first is the column's own name
+    )
+    return read_csv(file, ["label"] if is_bare else None)
 
 
 def _read_npz(file: Path, name: str) -> Dataset:
@@ -131,6 +136,12 @@ def vector_dataset(
         raise DataError(
             f"{file} has {len(rows):,} rows for {len(labels):,} labels; one label for each row is needed."
         )
+    if groups is not None and np.shape(groups) != (len(rows),):
+        raise DataError(
+            f"{file} has {len(rows):,} rows for groups of shape {np.shape(groups)}; expected one a row."
+        )
+    if not rows.size:
+        raise DataError(f"{file} has rows of shape {rows.shape}; expected some.")
     rows = rows.reshape(len(rows), -1)
     _check_finite(file, rows)
     array, classes = _as_classes(file, np.asarray(labels))
@@ -164,9 +175,10 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
         if not np.array_equal(labels, np.rint(labels)):  # NaN as well
             raise DataError(f"{file} has labels that are no whole numbers; expected class numbers or names.")
         labels = labels.astype(np.int64)
-    if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
-    return as_labels(labels)  # type: ignore[arg-type]
+    try:
+        return as_labels(np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels)
+    except (UnicodeError, SystemError) as error:  # the latter where bytes are no letters at all
+        raise DataError(f"{file} has labels that are no text ({_first(error)}); expected UTF-8.") from error
 
 
 def _check_finite(file: Path, rows: NDArray[Any]) -> None:
@@ -182,8 +194,8 @@ def _check_finite(file: Path, rows: NDArray[Any]) -> None:
 def load_array(file: Path) -> NDArray[Any]:
     """An .npy file, memory-mapped; never objects, whose loading could run code."""
     try:
-        return np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return np.atleast_1d(np.load(file, mmap_mode="r", allow_pickle=False))
+    except Exception as error:  # broken bytes make the reader raise almost anything
         raise DataError(f"{file} is no readable .npy file of numbers or text ({_first(error)}).") from error
 
 
@@ -191,8 +203,8 @@ def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
     """The arrays of an .npz file; never objects, whose loading could run code."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, BadZipFile, AttributeError) as error:
+            return {name: np.atleast_1d(arrays[name]) for name in arrays.files}
+    except Exception as error:  # as above
         raise DataError(f"{file} is no readable .npz file of numbers or text ({_first(error)}).") from error
 
 

@@ -21,10 +21,10 @@ def measure_of(rows: Sequence[Row]) -> str:
 
 
 def ranked(rows: Sequence[Row]) -> list[Row]:
-    """The methods with a result, best first."""
+    """The methods with a result, best first; those that finished fewer splits than others come last."""
     measure = measure_of(rows)
     known = [row for row in rows if numbers.mean(row.get(measure)) is not None]
-    return sorted(known, key=lambda row: -(numbers.mean(row[measure]) or 0.0))
+    return sorted(known, key=lambda row: (-(row.get("splits") or 0), -(numbers.mean(row[measure]) or 0.0)))
 
 
 def best_row(rows: Sequence[Row], best: str | None) -> Row | None:

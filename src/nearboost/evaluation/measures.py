@@ -38,12 +38,12 @@ def measure(
     dict with
 
     - "accuracy", of all items; with several labels, of items without any mistake
-    - "mean_class_accuracy", the mean over the classes that were tested
+    - "mean_class_accuracy", the mean over the classes that were tested; with several labels, of all marks
     - "top5": the truth is among the five likeliest, ties broken by a fair draw; None with five classes or fewer
     - "log_loss", natural logarithm, and "ece", the expected calibration error: from probabilities only
     - "auc", of each class against the others, and "mean_auc"
-    - "average_precision" of each class and "mean_average_precision", with several labels; "mean_average_precision_11"
-      is the eleven-point mean of VOC 2007
+    - "average_precision" of each class and "mean_average_precision", with several labels;
+      "mean_average_precision_11" is the eleven-point mean of VOC 2007
 
     A class that is absent from the test items, or has nothing else beside it, has None.
 
@@ -89,7 +89,7 @@ def confusion(y_true: ArrayLike, predictions: ArrayLike, classes: Sequence[str])
 
 
 def class_accuracies(counts: ArrayLike) -> list[float | None]:
-    """The share of each class that was told right, from a confusion matrix; None for a class that was not tested."""
+    """The share of each class that was told right, from a confusion matrix; None for a class without items."""
     table = np.asarray(counts)
     totals = table.sum(axis=1)
     return [float(right / total) if total else None for right, total in zip(table.diagonal(), totals, strict=True)]
@@ -155,13 +155,12 @@ def _columns(name: str, values: ArrayLike | None, truth: NDArray[Any], classes: 
         table = np.column_stack([-table, table])
     if table.shape != (len(truth), len(classes)):
         raise ValueError(
-            f"{name} have shape {np.shape(values)}; expected a row for each of {len(truth)} items and a column for "
-            f"each of {len(classes)} classes."
+            f"{name} have shape {np.shape(values)}; expected a row for each of {len(truth)} items and a column "
+            f"for each of {len(classes)} classes."
         )
-    if not np.isfinite(table).all():
-        raise ValueError(
-            f"{name} hold NaN or infinite values in row {int(np.argmin(np.isfinite(table).all(axis=1)))}."
-        )
+    finite = np.isfinite(table).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"{name} hold NaN or infinite values in row {int(finite.argmin())}.")
     return table
 
 

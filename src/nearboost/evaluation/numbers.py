@@ -57,6 +57,15 @@ def fraction(value: float) -> str:
     return _signed(f"{value:.3f}")
 
 
+def chance(value: float) -> str:
+    """A p-value.
+
+    >>> chance(0.04), chance(1e-9)
+    ('0.040', '< 0.001')
+    """
+    return "< 0.001" if value < 0.001 else fraction(value)
+
+
 def quantity(value: float) -> str:
     """Three figures of any positive number, never with an exponent.
 

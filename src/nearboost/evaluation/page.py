@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -13,7 +13,6 @@ from nearboost.evaluation import charts, headline, heat, numbers, tables
 from nearboost.evaluation.cards import Card
 
 Facts = Mapping[str, Any]
-FEW_CLASSES = 12  # so many leave room for a table beside their confusion matrix
 
 
 def render(facts: Facts) -> str:
@@ -29,11 +28,11 @@ def render(facts: Facts) -> str:
         - ``leaderboard``: one dict a method with ``method``, ``features`` and measures, each a number, None or
           ``{"mean", "deviation", "values"}``; ``against_best``: ``{"difference", "p"}``
         - ``best``: name of the best method
-        - ``per_class``: ``class``, ``n``, ``accuracy`` (method to number), ``auc``
+        - ``per_class``: ``class``, ``n``, ``accuracy`` (method, or ``method · features``, to number), ``auc``
         - ``confusion``: ``classes``, ``counts``, of the best method
-        - ``reliability``: method to a list of (mean confidence, accuracy, count)
-        - ``gallery``: ``name``, ``class``, ``weight``, ``thumbnail``
-        - ``mistakes``: ``name``, ``truth``, ``said``, ``probability``, ``thumbnail``
+        - ``reliability``: the same names to a list of (mean confidence, accuracy, count)
+        - ``gallery``: ``name``, ``class``, ``weight``, ``thumbnail``; of the method ``gallery_of`` or the best
+        - ``mistakes``: ``name``, ``truth``, ``said``, ``probability``, ``thumbnail``, of the best method
         - ``failed``: ``method``, ``split``, ``reason``; ``timings``: one dict a cell
 
     Returns
@@ -58,6 +57,7 @@ def render(facts: Facts) -> str:
         **_confusion(facts.get("confusion")),
         per_class=_per_class(facts),
         reliability=_reliability(facts.get("reliability") or {}, rows),
+        gallery_of=facts.get("gallery_of") or (best and best["method"]),
         gallery=_gallery(facts.get("gallery") or []),
         mistakes=_mistakes(facts.get("mistakes") or []),
         timings=_table("Timings", tables.TIMINGS, facts.get("timings")),
@@ -115,7 +115,7 @@ def _trade_offs(rows: Sequence[Facts], best: Facts | None) -> dict[str, Any]:
 def _confusion(confusion: Facts | None) -> dict[str, Any]:
     """The matrix, and the commonest mistakes in it as a table."""
     if not confusion or not (matrix := heat.confusion_matrix(confusion["classes"], confusion["counts"])):
-        return {"matrix": None, "legend": None, "numbered": False, "beside": False, "confused": None}
+        return {"matrix": None, "legend": None, "numbered": False, "confused": None}
     pairs = heat.most_confused(confusion["classes"], confusion["counts"])
     columns = (
         tables.Column("truth", "Truth"),
@@ -124,29 +124,34 @@ def _confusion(confusion: Facts | None) -> dict[str, Any]:
         tables.Column("share", "Of the class", numbers.percent, "%", "high"),
     )
     confused = _table("Commonest mistakes", columns, [vars(pair) for pair in pairs])
-    n = len(confusion["classes"])
-    return {
-        "matrix": matrix,
-        "legend": heat.legend(),
-        "numbered": n > heat.MOST_NAMES,
-        "beside": n <= FEW_CLASSES,
-        "confused": confused,
-    }
+    numbered = len(confusion["classes"]) > heat.MOST_NAMES
+    return {"matrix": matrix, "legend": heat.legend(), "numbered": numbered, "confused": confused}
+
+
+def _in_order(names: Iterable[str], rows: Sequence[Facts]) -> list[str]:
+    """Names of methods as they are ranked, those without a rank last."""
+    ranks = {headline.label(row, rows): rank for rank, row in enumerate(headline.ranked(rows))}
+    return sorted(dict.fromkeys(names), key=lambda name: ranks.get(name, len(ranks)))
 
 
 def _per_class(facts: Facts) -> tables.Table | None:
-    """One column a method, in the order of the leaderboard where it has them."""
+    """One column a method, the best first."""
     records = facts.get("per_class") or []
-    methods = list(dict.fromkeys(method for record in records for method in record["accuracy"]))
+    named = (method for record in records for method in record["accuracy"])
+    methods = _in_order(named, facts.get("leaderboard") or [])
     numbered = len(records) > heat.MOST_NAMES
     return tables.per_class(records, methods, numbered=numbered) if records else None
 
 
 def _reliability(curves: Mapping[str, Any], rows: Sequence[Facts]) -> list[tuple[str, str, Markup]]:
     """A panel for each method that gives probabilities: its name, its calibration error, its curve."""
-    errors = {row["method"]: numbers.mean(row.get("ece")) for row in rows}
-    drawn = [(name, errors.get(name), charts.reliability(bins, name)) for name, bins in curves.items()]
-    return [(name, "" if e is None else f"ECE {numbers.fraction(e)}", curve) for name, e, curve in drawn if curve]
+    errors = {headline.label(row, rows): numbers.mean(row.get("ece")) for row in rows}
+    panels = []
+    for name in _in_order(curves, rows):
+        error, curve = errors.get(name), charts.reliability(curves[name], name)
+        if curve:
+            panels.append((name, "" if error is None else f"ECE {numbers.fraction(error)}", curve))
+    return panels
 
 
 def _gallery(prototypes: Sequence[Facts]) -> list[Card]:

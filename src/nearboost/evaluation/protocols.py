@@ -1,7 +1,6 @@
 """Protocols: which items train and which test, drawn with a seed."""
 
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -88,6 +87,16 @@ def make_splits(dataset: Dataset, protocol: str, repeats: int = 1, seed: int = 0
     return splits
 
 
+def protocol_notes(dataset: Dataset, protocol: str) -> tuple[str, ...]:
+    """What a reader of results under this protocol should know."""
+    wanted = parse_protocol(protocol)
+    if dataset.groups is None or wanted.is_grouped or wanted.kind == "fixed":
+        return ()
+    together = "grouped-5-fold" if wanted.kind == "fold" else "grouped-half"
+    both = f"Items of one group (track, plate) stand on both sides of {protocol}, which flatters every method"
+    return (f"{both}; {together} keeps them together.",)
+
+
 def draw_classes(dataset: Dataset, n_classes: int, seed: int = 0) -> Dataset:
     """So many of its classes, drawn with a seed; fewer classes are a subset of more with the same seed."""
     check_whole("n_classes", n_classes, least=2)
@@ -102,49 +111,55 @@ def _draws(dataset: Dataset, wanted: Protocol, seed: int) -> Iterator[tuple[NDAr
     if wanted.kind == "fixed":
         part = np.asarray(dataset.part)
         yield part == "test", part == "train"
-    elif wanted.kind == "fold" or wanted.is_grouped:
-        fold = _folds(dataset, wanted, seed)
+        return
+    ranks, sizes, starts = _ranks(dataset, seed)
+    if wanted.kind == "fold" or wanted.is_grouped:
+        # Dealt out like cards, class after class: folds of a class and whole folds differ by one item at most.
+        fold = (
+            _group_folds(dataset, wanted.number, seed) if wanted.is_grouped else (starts + ranks) % wanted.number
+        )
         for k in range(wanted.number if wanted.kind == "fold" else 1):
             yield fold == k, fold != k
     else:
-        ranks, sizes = _ranks(dataset, seed)
         n_train = sizes // 2 if wanted.kind == "half" else np.full_like(sizes, wanted.number)
         most = sizes if wanted.most_tests is None else n_train + wanted.most_tests
         yield (ranks >= n_train) & (ranks < most), ranks < n_train
 
 
-def _ranks(dataset: Dataset, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Each item's place in a random order of its class, and the size of that class."""
-    strata = np.zeros(len(dataset), dtype=int) if dataset.is_multilabel else _codes(dataset)
+def _ranks(dataset: Dataset, seed: int) -> tuple[Indices, Indices, Indices]:
+    """Each item's place in a random order of its class, the size of the class, and of all classes before it."""
+    strata = np.zeros(len(dataset), dtype=np.intp) if dataset.is_multilabel else _codes(dataset)
     rng = np.random.default_rng(seed)
+    order = np.argsort(strata, kind="stable")
+    sizes = np.bincount(strata)
+    starts = np.cumsum(sizes) - sizes
     ranks = np.empty(len(dataset), dtype=np.intp)
-    for code in range(strata.max() + 1):
-        members = np.flatnonzero(strata == code)
-        ranks[rng.permutation(members)] = np.arange(len(members))
-    return ranks, np.bincount(strata)[strata]
+    for start, size in zip(starts, sizes, strict=True):
+        ranks[rng.permutation(order[start : start + size])] = np.arange(size)
+    return ranks, sizes[strata], starts[strata]
 
 
-def _codes(dataset: Dataset) -> NDArray[np.intp]:
+def _codes(dataset: Dataset) -> Indices:
     return np.searchsorted(np.array(dataset.classes), dataset.labels)
 
 
-def _folds(dataset: Dataset, wanted: Protocol, seed: int) -> NDArray[np.intp]:
-    """The fold in which each item tests."""
-    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+def _group_folds(dataset: Dataset, n_folds: int, seed: int) -> Indices:
+    """The fold of each item: groups in random order, each to the fold that lacks its classes most.
 
-    if wanted.is_grouped:
-        splitter = GroupKFold if dataset.is_multilabel else StratifiedGroupKFold
-    else:
-        splitter = KFold if dataset.is_multilabel else StratifiedKFold
-    strata = None if dataset.is_multilabel else _codes(dataset)
-    rows = np.zeros((len(dataset), 1))
-    fold = np.empty(len(dataset), dtype=np.intp)
-    with warnings.catch_warnings():  # few items of a class are judged by _check_split
-        warnings.simplefilter("ignore", UserWarning)
-        drawn = splitter(wanted.number, shuffle=True, random_state=seed).split(rows, strata, dataset.groups)
-        for k, (_, test) in enumerate(drawn):
-            fold[test] = k
-    return fold
+    scikit-learn's stratified group folds sort the groups first, so that other seeds hardly give other folds.
+    """
+    groups, group_of = np.unique(np.asarray(dataset.groups), return_inverse=True)
+    marks = dataset.labels if dataset.is_multilabel else np.eye(len(dataset.classes))[_codes(dataset)]
+    marks = np.column_stack([marks, np.ones(len(marks))])  # the size of the folds counts as much as a class
+    shares = np.zeros((len(groups), marks.shape[1]))
+    np.add.at(shares, group_of, marks / np.maximum(marks.sum(axis=0), 1))
+    filled = np.zeros((n_folds, marks.shape[1]))
+    fold = np.empty(len(groups), dtype=np.intp)
+    for group in np.random.default_rng(seed).permutation(len(groups)):
+        # The sum of (filled + share − 1/K)² over classes grows least where filled·share is smallest.
+        fold[group] = np.argmin(filled @ shares[group])
+        filled[fold[group]] += shares[group]
+    return fold[group_of]
 
 
 def _check_possible(dataset: Dataset, protocol: str, wanted: Protocol, repeats: int) -> None:
@@ -171,6 +186,12 @@ def _check_groups(dataset: Dataset, protocol: str, wanted: Protocol) -> None:
     n_groups = len(np.unique(dataset.groups))
     if n_groups < wanted.number:
         raise DataError(f"{dataset.name} has {n_groups} groups; protocol={protocol!r} needs {wanted.number}.")
+    for name in () if dataset.is_multilabel else dataset.classes:
+        if len(np.unique(dataset.groups[dataset.labels == name])) < 2:
+            raise DataError(
+                f"{dataset.name} has class {name!r} in one group only, which protocol={protocol!r} cannot divide; "
+                f"use {plain} or leave out that class."
+            )
 
 
 def _check_sizes(dataset: Dataset, protocol: str, wanted: Protocol) -> None:

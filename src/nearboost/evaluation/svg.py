@@ -83,11 +83,13 @@ def _steps(low: float, high: float) -> list[float]:
 
 
 def _powers(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten on a short axis, the powers alone on a long one."""
-    decades = math.log10(high / low)
-    factors = (1, 2, 5) if decades < 2 else (1, 3) if decades < 3.5 else (1,)
+    """The powers of ten and, on a shorter axis, more between them; equal steps on one without room for three."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [factor * 10.0**exponent for exponent in exponents for factor in factors]
+    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
+        ticks = [factor * 10.0**exponent for exponent in exponents for factor in factors]
+        if sum(low <= tick <= high for tick in ticks) >= 3:
+            return ticks
+    return _steps(low, high)
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,12 @@ FIT = Column("fit_seconds", "Fit", numbers.quantity, "s", "low", "Time to learn,
 QUERY = Column("query_ms", "Query", numbers.quantity, "ms", "low", "Time to classify one item as features", False)
 PEAK = Column("peak_mib", "Peak memory", numbers.count, "MiB", "low", "The most memory the process held", False)
 
+SPLITS = Column("splits", "Splits", numbers.count, "", None, "So many of them were finished")
+
 LEADERBOARD = (
     METHOD,
     FEATURES,
+    SPLITS,
     Column("accuracy", "Accuracy", numbers.percent, "%", "high", "Share of test items classified right"),
     Column("mean_class_accuracy", "Mean per class", numbers.percent, "%", "high", "Averaged over the classes"),
     Column("top5", "Top 5", numbers.percent, "%", "high", "The right class is among the five likeliest"),
@@ -70,7 +73,7 @@ LEADERBOARD = (
     QUERY,
     PEAK,
     Column("difference", "Against best", numbers.points, "points", None, "Difference of accuracy, split by split"),
-    Column("p", "p", numbers.fraction, "", None, "How often chance alone makes a difference this large"),
+    Column("p", "p", numbers.chance, "", None, "How often chance alone makes a difference this large"),
 )
 FAILED = (METHOD, FEATURES, SPLIT, Column("reason", "Reason"))
 TIMINGS = (
@@ -90,8 +93,8 @@ def leaderboard(records: Sequence[Record], best: Record | None) -> Table:
     """The methods, each with its measures and its difference from the best."""
     flat = [{**record, **(record.get("against_best") or {})} for record in records]
     marked = [record is best for record in records]
-    several = len({record.get("features") for record in flat}) > 1
-    columns = [column for column in LEADERBOARD if several or column is not FEATURES]
+    alike = [column for column in (FEATURES, SPLITS) if len({record.get(column.key) for record in flat}) < 2]
+    columns = [column for column in LEADERBOARD if column not in alike]
     return make_table("Leaderboard", columns, flat, marked=marked, mark_best=True)
 
 

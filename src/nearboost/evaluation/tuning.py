@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, Self
 
@@ -12,6 +13,8 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.threads import one_matrix_thread
 
 
 def _best_has(name: str) -> Any:
@@ -76,23 +79,24 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         grid = self._in_units(X)
         n_folds = min(self.n_folds, int(np.unique(labels, return_counts=True)[1].max()))
         if n_folds < 2:  # nothing to judge by
-            best = clone(self.estimator).set_params(**{name: values[0] for name, values in grid.items()})
-            self.best_estimator_, self.best_params_ = best.fit(X, labels), {}
+            self.best_params_ = {name: values[0] for name, values in grid.items()}
         else:
-            found = self._search(grid, n_folds, groups, X, labels)
-            self.best_estimator_, self.best_params_ = found.best_estimator_, found.best_params_
+            self.best_params_ = self._search(grid, n_folds, groups, X, labels)
+        self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, labels)
         self.classes_, self.n_features_in_ = self.best_estimator_.classes_, self.best_estimator_.n_features_in_
         return self
 
-    def _search(self, grid: Any, n_folds: int, groups: Any, X: Any, y: NDArray[Any]) -> GridSearchCV:
+    def _search(self, grid: Any, n_folds: int, groups: Any, X: Any, y: NDArray[Any]) -> dict[str, Any]:
         joblib = import_module("joblib")  # a part of scikit-learn, without types
         folds = StratifiedKFold if groups is None else StratifiedGroupKFold
         cv = folds(n_folds, shuffle=True, random_state=self.random_state or 0)
-        search = GridSearchCV(self.estimator, grid, cv=cv, n_jobs=self.n_jobs)
-        with warnings.catch_warnings(), joblib.parallel_backend("threading"):
+        search = GridSearchCV(self.estimator, grid, cv=cv, n_jobs=self.n_jobs, refit=False)
+        alone = nullcontext() if self.n_jobs == 1 else one_matrix_thread()  # folds have the other threads
+        with warnings.catch_warnings(), joblib.parallel_backend("threading"), alone:
             warnings.simplefilter("ignore", FitFailedWarning)  # such as more neighbours than rows: not chosen
             warnings.filterwarnings("ignore", message="The least populated class|One or more of the test scores")
-            return search.fit(X, y, groups=groups)
+            found: dict[str, Any] = search.fit(X, y, groups=groups).best_params_
+        return found
 
     def _in_units(self, X: Any) -> dict[str, list[Any]]:
         grid = {name: list(values) for name, values in self.grid.items()}
