@@ -1,96 +1,80 @@
-"""The main job on data that ships with scikit-learn: k-NN, weighted k-NN, UNN, N3 and an RBF-SVM on digits.
+"""The main job on data that needs no download: `nearboost compare` on digits and on textures made with a seed.
 
-Prints one table and saves one picture, accuracy against prototypes kept. Run it with `make demo`.
+Writes two reports to ``demo_output`` and prints where they are. Run it with `make demo`.
 """
 
-import time
+import subprocess
+import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-from rich.console import Console
-from rich.table import Table
+import numpy as np
+from PIL import Image
 from sklearn.datasets import load_digits
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.svm import SVC
 
-from nearboost import KNNClassifier, N3Classifier, UNNClassifier
-
-BUDGETS = (0.05, 0.1, 0.2, 0.5, None)  # shares of the training set; None keeps all rows as voters
-PICTURE = Path("demo_output") / "accuracy_against_prototypes.png"
+FOLDER = Path("demo_output")
+TEXTURES = ("stripes", "checks", "dots", "clouds", "bricks")
+EACH, SIDE = 60, 64
+FEW = "n3:n_prototypes=0.1"  # a tenth of the training rows
 
 
-def measure(name, model, data):
-    """Fit, predict, and one row of the table."""
-    X_train, X_test, y_train, y_test = data
-    start = time.perf_counter()
-    model.fit(X_train, y_train)
-    fitted = time.perf_counter()
-    accuracy = model.score(X_test, y_test)
-    predicted = time.perf_counter()
-    return name, accuracy, kept_rows(model, len(X_train)), fitted - start, predicted - fitted
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    digits = write_digits(FOLDER / "digits.npz")
+    textures = write_textures(FOLDER / "textures")
+    compare(digits, "--methods", f"knn,weighted-knn,unn,n3,{FEW},innc,slnd,linear-svm,rbf-svm")
+    compare(textures, "--features", "gist", "--methods", f"knn,unn,n3,{FEW},innc,slnd,rbf-svm")
 
 
-def kept_rows(model, n_train):
-    """How many rows of the training set a prediction needs."""
-    if isinstance(model, GridSearchCV):
-        return int(model.best_estimator_.n_support_.sum())
-    budget = getattr(model, "n_prototypes", None)
-    return n_train if budget is None else len(model.prototypes_)
+def compare(data, *options):
+    """The command as a person would type it; a second `make demo` finds the results of the first."""
+    out = FOLDER / f"report-{data.stem}"
+    command = [sys.executable, "-m", "nearboost", "compare", str(data), *options, "--out", str(out)]
+    print(f"\n$ nearboost {' '.join(command[3:])}", flush=True)
+    subprocess.run(command, check=True)
 
 
-def run():
+def write_digits(path):
+    """scikit-learn's 1,797 digits of 8 x 8 pixels, as rows."""
     X, y = load_digits(return_X_y=True)
-    data = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
-    warm_up = N3Classifier(3, n_rounds=2), UNNClassifier(3, n_rounds=2)  # loads the kernels: not to be timed below
-    for model in warm_up:
-        model.fit(X[:200], y[:200]).predict(X[:10])
-    rows = [
-        *(measure(f"k-NN, k = {k}", KNNClassifier(k), data) for k in (1, 3, 5, 11)),
-        measure("weighted k-NN, k = 5", KNNClassifier(5, vote_weights="gaussian"), data),
-    ]
-    for name, classifier in (("UNN", UNNClassifier), ("N3", N3Classifier)):
-        for budget in BUDGETS:
-            label = f"{name}, all rows vote" if budget is None else f"{name}, {budget:.0%} kept"
-            rows.append(measure(label, classifier(n_prototypes=budget), data))
-    grid = GridSearchCV(SVC(), {"C": [1, 10, 100], "gamma": [2e-4, 5e-4, 1e-3]}, cv=3)
-    rows.append(measure("RBF-SVM, grid of 9", grid, data))
-    return rows
+    np.savez(path, X=X.astype(np.float32), y=y)
+    return path
 
 
-def show(rows):
-    table = Table(title="digits: 898 rows to learn from, 899 to test")
-    for heading in ("method", "accuracy", "rows kept", "fit, ms", "predict, ms"):
-        table.add_column(heading, justify="left" if heading == "method" else "right")
-    for name, accuracy, kept, fit, predict in rows:
-        table.add_row(name, f"{accuracy:.2%}", str(kept), f"{1000 * fit:.0f}", f"{1000 * predict:.1f}")
-    Console().print(table)
+def write_textures(folder, seed=0):
+    """A few hundred small images, a folder for each class; size, phase, contrast and noise differ."""
+    rng = np.random.default_rng(seed)
+    for name in TEXTURES:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for i in range(EACH):
+            Image.fromarray(draw(name, rng)).save(folder / name / f"{name}-{i:02d}.png")
+    return folder
 
 
-def draw(rows):
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, marker, colour in (("UNN", "s", "tab:orange"), ("N3", "o", "tab:blue")):
-        points = [(kept, 100 * accuracy) for label, accuracy, kept, *_ in rows if label.startswith(name + ",")]
-        axes.plot(*zip(*points, strict=True), marker=marker, color=colour, label=name)
-    best = max(accuracy for label, accuracy, *_ in rows if label.startswith("k-NN"))
-    svm, vectors = next((accuracy, kept) for label, accuracy, kept, *_ in rows if label.startswith("RBF-SVM"))
-    axes.axhline(100 * best, color="black", linestyle="--", label="best k-NN, all rows")
-    axes.plot(
-        vectors, 100 * svm, "x", color="tab:green", markersize=9, markeredgewidth=2, label="RBF-SVM, vectors"
-    )
-    axes.set(
-        xlabel="training rows kept", ylabel="test accuracy, %", title="Accuracy against prototypes kept (digits)"
-    )
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
-    PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, dpi=150)
-    Console().print(f"Picture: {PICTURE}")
+def draw(name, rng):
+    """One texture in two colours, turned at random, with noise."""
+    y, x = (np.mgrid[:SIDE, :SIDE] - SIDE / 2) / SIDE
+    angle = rng.uniform(0, np.pi)
+    u, v = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
+    n = rng.uniform(4, 8)
+    u, v = n * u + rng.uniform(), n * v + rng.uniform()
+    if name == "stripes":
+        pattern = np.sin(2 * np.pi * u)
+    elif name == "checks":
+        pattern = np.sign(np.sin(2 * np.pi * u) * np.sin(2 * np.pi * v))
+    elif name == "dots":
+        pattern = np.where((u % 1 - 0.5) ** 2 + (v % 1 - 0.5) ** 2 < 0.08, 1.0, -1.0)
+    elif name == "bricks":
+        shifted = u + 0.5 * (np.floor(v) % 2)
+        pattern = np.where((v % 1 < 0.15) | (shifted % 1 < 0.08), -1.0, 1.0)
+    else:
+        waves = np.fft.fft2(rng.normal(size=(SIDE, SIDE)))
+        radius = np.hypot(*np.meshgrid(np.fft.fftfreq(SIDE), np.fft.fftfreq(SIDE)))
+        pattern = np.fft.ifft2(waves / (0.02 + radius) ** 2).real
+        pattern = np.clip(pattern / pattern.std(), -1, 1)
+    grey = 0.5 + rng.uniform(0.1, 0.3) * pattern + rng.uniform(0.05, 0.2) * rng.normal(size=pattern.shape)
+    tint = rng.uniform(0.7, 1.0, size=3)
+    return (255 * np.clip(grey[..., np.newaxis] * tint, 0, 1)).astype(np.uint8)
 
 
 if __name__ == "__main__":
-    results = run()
-    show(results)
-    draw(results)
+    main()

@@ -2,7 +2,9 @@
 
 import re
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,7 +94,8 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     threads = count_threads(wish.threads)
     source = open_source(dataset, folder / "features", threads, verbose)
     foretell_features(chosen, dataset, splits, source, threads, tell)
-    parts, skipped = make_parts(dataset, splits, chosen, source, folder / "features")
+    with warnings_told(tell):
+        parts, skipped = make_parts(dataset, splits, chosen, source, folder / "features")
     jobs = [
         Job(method, part, task_of(method, part, dataset, wish, folder / "cells", threads))
         for part in parts
@@ -103,6 +106,16 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     facts = gather(cells, dataset, splits, wish, skipped, thumbnails_of(dataset))
     report = write_report(folder, facts, cells)
     return Comparison(folder, report, facts, cells, skipped)
+
+
+@contextmanager
+def warnings_told(tell: Tell) -> Iterator[None]:
+    """Warnings as sentences for people, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for said in dict.fromkeys(str(warning.message) for warning in caught):
+        tell(said)
 
 
 def open_wished(wish: Wish) -> Dataset:
@@ -174,10 +187,18 @@ def thumbnails_of(dataset: Dataset) -> Callable[[str], str | None]:
     """What draws an item by its name: a small copy of an image, nothing for a vector."""
     if dataset.kind == "vectors":
         return lambda name: None
+    from nearboost.base.images import ImageError
     from nearboost.base.thumbnails import as_address, thumbnail
 
     path_of = {str(name): str(path) for name, path in zip(dataset.names, dataset.items, strict=True)}
-    return lambda name: as_address(thumbnail(path_of[name]))
+
+    def draw(name: str) -> str | None:
+        try:
+            return as_address(thumbnail(path_of[name]))
+        except ImageError:  # removed since its features were made
+            return None
+
+    return draw
 
 
 def line_of(result: Result, is_old: bool) -> str:

@@ -1,12 +1,15 @@
 """How long the slow ones will take, from small trials, told before they start.
 
-A descriptor is tried on a few images and on twice as many; what the second trial took longer is the cost of an
-image, the rest is there once. A method is tried on few training rows and on twice as many. Its time is taken for
-a power of the number of rows, with the exponent that the two trials show, between 1 and 2.5 for fitting and
-between 0 and 1.5 for one query.
+A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images. Learning
+takes as many times longer as there are more patches than in the trial, and describes each training image twice.
+Then all images are described.
+
+A method is tried on few training rows and on twice as many. Its time is taken for a power of the number of rows,
+with the exponent that the two trials show: between 1 and 2.5 for fitting, between 0 and 1.5 for one query.
 """
 
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from math import log2
 from pathlib import Path
@@ -15,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from nearboost.base.images import read_image
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import DONE, Task
-from nearboost.evaluation.descriptors import Descriptor, describe
+from nearboost.evaluation.descriptors import Descriptor
 from nearboost.evaluation.parts import Job
 from nearboost.evaluation.protocols import Split
 from nearboost.evaluation.rows import Source
@@ -26,6 +30,7 @@ from nearboost.evaluation.running import run_task
 Tell = Callable[[str], None]
 
 TRIAL_IMAGES = 6
+MOST_PATCHES = 200_000
 TRIAL_ROWS, TRIAL_QUERIES = 150, 10
 TRIAL_SECONDS = 60.0
 
@@ -46,16 +51,16 @@ def foretell_features(
         if not missing:
             continue
         images = [str(dataset.items[i]) for i in np.union1d(missing[0].train, missing[0].test).tolist()]
-        seconds = estimate_features(descriptor, images, len(missing), threads)
+        seconds = estimate_features(descriptor, images, len(missing[0].train), len(missing), threads)
         tell_time(f"{descriptor.title} of {len(images):,} images", seconds, tell)
 
 
 def foretell_methods(jobs: Sequence[Job], tell: Tell) -> None:
-    """Say how long slow methods will take, from a trial on one of their splits."""
+    """Say how long slow methods will take with each kind of features, from a trial on one split."""
     waiting: dict[str, list[Job]] = {}
     for job in jobs:
         if job.method.slow and job.known is None:
-            waiting.setdefault(job.method.title, []).append(job)
+            waiting.setdefault(f"{job.method.title} on {job.part.features}", []).append(job)
     for title, same in waiting.items():
         one = estimate_cell(same[0])
         tell_time(title, None if one is None else one * len(same), tell)
@@ -65,26 +70,35 @@ def tell_time(what: str, seconds: float | None, tell: Tell) -> None:
     tell(f"{what}: {'takes an unknown time' if seconds is None else in_words(seconds)}.")
 
 
-def estimate_features(descriptor: Descriptor, images: Sequence[str], n_splits: int, threads: int) -> float | None:
-    """Seconds to describe so many images for each split; None where the trial says nothing."""
-    if len(images) < 2 * TRIAL_IMAGES:
-        return None
-    spread = images[:: len(images) // (2 * TRIAL_IMAGES)][: 2 * TRIAL_IMAGES]
+def estimate_features(
+    descriptor: Descriptor, images: Sequence[str], n_train: int, n_splits: int, threads: int
+) -> float | None:
+    """Seconds to describe images for each split; None where the trial says nothing."""
+    few = images[:: max(1, len(images) // TRIAL_IMAGES)][:TRIAL_IMAGES]
+    transformer = descriptor.make(0, threads)
     try:
-        _describe(descriptor, spread[:2], threads)  # loads the kernels
-        few, many = (_describe(descriptor, spread[:n], threads) for n in (TRIAL_IMAGES, 2 * TRIAL_IMAGES))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            started = perf_counter()
+            transformer.fit(few)
+            fitted = perf_counter()
+            transformer.transform(few[:2])  # loads the kernels
+            loaded = perf_counter()
+            transformer.transform(few)
+            each = (perf_counter() - loaded) / len(few)
     except Exception:  # a broken image among them, or too few for the words: the run itself will tell
         return None
-    each = max((many - few) / TRIAL_IMAGES, 0.1 * many / (2 * TRIAL_IMAGES))
-    times = n_splits if descriptor.learned else 1
-    return times * (max(few - TRIAL_IMAGES * each, 0.0) + len(images) * each)
+    if not descriptor.learned:
+        return len(images) * each
+    enough = MOST_PATCHES / patches_of(few)
+    learning = (fitted - started) * max(1.0, min(n_train, enough) / len(few))
+    return n_splits * (learning + 2 * n_train * each + len(images) * each)
 
 
-def _describe(descriptor: Descriptor, images: Sequence[str], threads: int) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        started = perf_counter()
-        describe(images, descriptor, Path(folder), train=range(len(images)), n_jobs=threads)
-        return perf_counter() - started
+def patches_of(images: Sequence[str]) -> float:
+    """About how many patches an image has: one every four pixels in both directions, at three scales."""
+    sizes = [read_image(path).shape[:2] for path in images]
+    return 3 * sum(height * width / 16 for height, width in sizes) / len(sizes)
 
 
 def estimate_cell(job: Job) -> float | None:

@@ -1,0 +1,135 @@
+"""``nearboost compare`` as people call it: output, exit codes, interruption."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from evaluation.problems import write_blobs, write_stripes
+from nearboost.cli.common import Exit
+from nearboost.cli.main import app
+from nearboost.evaluation.running import _environment
+
+PROGRAM = (sys.executable, "-c", "from nearboost.cli.main import main; main()")
+
+
+@pytest.fixture(scope="module")
+def blobs(tmp_path_factory):
+    return str(write_blobs(tmp_path_factory.mktemp("data") / "blobs.npz"))
+
+
+def call(*args):
+    return CliRunner().invoke(app, ["compare", *map(str, args)])
+
+
+def test_help_has_an_example():
+    result = call("--help")
+    assert result.exit_code == Exit.DONE
+    assert "nearboost compare pictures" in result.stdout
+
+
+def test_json_is_parseable_and_the_report_is_there(blobs, tmp_path):
+    done = subprocess.run(
+        [
+            *PROGRAM,
+            "compare",
+            blobs,
+            "--methods",
+            "crc",
+            "--threads",
+            "1",
+            "--json",
+            "--out",
+            str(tmp_path / "out"),
+        ],
+        env=_environment(1),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == Exit.DONE, done.stderr
+    printed = json.loads(done.stdout)
+    assert printed["best"] == "crc"
+    assert printed["report"] == str(tmp_path / "out" / "report.html")
+    assert (tmp_path / "out" / "report.html").exists()
+    assert b"1/1  crc, vectors, split 1: accuracy" in done.stderr
+    assert printed["command"].startswith("nearboost compare ")
+
+
+def test_place_of_the_report_is_printed(blobs, tmp_path):
+    result = call(blobs, "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
+    assert result.exit_code == Exit.DONE
+    assert result.stdout == f"Report: {tmp_path / 'out' / 'report.html'}\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--methods", "forest"], "There is no method 'forest'"),
+        (["--protocol", "most"], "protocol='most' is not known"),
+        (["--classes", "A,Z"], "has no class 'Z'"),
+        (["--features", "gist"], "need no features"),
+    ],
+)
+def test_mistakes_are_one_sentence(blobs, tmp_path, args, said):
+    result = call(blobs, *args, "--out", tmp_path / "out")
+    assert result.exit_code == Exit.FAILED
+    assert result.stderr.startswith("Error: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_no_data(tmp_path):
+    result = call(tmp_path / "nowhere")
+    assert result.exit_code == Exit.FAILED
+    assert "nowhere" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("args", [["--repeats", 0], ["--nonsense"], ["--threads", "two"]])
+def test_wrong_options_are_usage_errors(blobs, args):
+    assert call(blobs, *args).exit_code == Exit.USAGE
+    assert call().exit_code == Exit.USAGE
+
+
+def test_failed_cells_and_skipped_images_are_partly_done(blobs, tmp_path):
+    result = call(blobs, "--methods", "crc", "--cell-timeout", 0.001, "--out", tmp_path / "late")
+    assert result.exit_code == Exit.PARTLY
+    data = write_stripes(tmp_path / "stripes", per_class=4)
+    (data / "a" / "broken.png").write_bytes(b"no image")
+    result = call(data, "--features", "pixels", "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
+    assert result.exit_code == Exit.PARTLY
+    assert "Skipped a/broken.png: " in result.stderr
+
+
+def test_an_interruption_keeps_what_is_done(blobs, tmp_path):
+    methods = "crc," + ",".join(f"adaboost:n_estimators={n}" for n in (4000, 4001))
+    child = subprocess.Popen(
+        [*PROGRAM, "compare", blobs, "--methods", methods, "--threads", "1", "--out", str(tmp_path / "out")],
+        env=_environment(1),
+        stderr=subprocess.PIPE,
+    )
+    cells = tmp_path / "out" / "cells"
+    try:
+        until = time.monotonic() + 60
+        while not list(cells.glob("*.json")) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.kill(child.pid, signal.SIGINT)
+        said = child.communicate(timeout=30)[1].decode()
+    finally:
+        child.kill()
+    assert child.returncode == Exit.INTERRUPTED
+    assert said.endswith("Interrupted; what was finished is kept.\n")
+    [done] = cells.glob("*.json")
+    assert json.loads(done.read_text())["method"] == "crc"
+
+
+def test_a_comma_in_a_name_is_written_twice(tmp_path):
+    data = write_blobs(tmp_path / "blobs.npz", names=["a, b", "c", "d"])
+    result = call(data, "--classes", "a,, b,c", "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
+    assert result.exit_code == Exit.DONE
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["facts"]["data"]["classes"] == ["a, b", "c"]
