@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearboost.datasets import LAYOUTS, DataError, Dataset, open_dataset
+from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.evaluation.protocols import draw_classes
 
 QUICK_CLASSES, QUICK_ITEMS = 4, 16
@@ -19,7 +19,7 @@ class Place:
     ----------
     path : below ``--data``
     title : what they are
-    layout : how they lie, a key of `LAYOUTS`, or "auto"
+    layout : how they lie, as `open_dataset` names it
     stands_in : whether they are another set than the paper's
     protocol : where they come with a split of their own that the paper used
     """
@@ -90,8 +90,7 @@ def is_there(key: str, root: Path) -> bool:
 
 def read(place: Place, root: Path) -> Dataset:
     """The whole set."""
-    path = root / place.path
-    return open_dataset(path) if place.layout == "auto" else LAYOUTS[place.layout].read(path)
+    return open_dataset(root / place.path, place.layout, duplicates=False)
 
 
 def load(place: Place, root: Path, n_classes: int | None, *, quick: bool = False) -> Dataset:
