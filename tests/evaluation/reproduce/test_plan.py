@@ -1,6 +1,7 @@
 """Every name builds its plan, and says what it needs."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from nearboost.evaluation.cells import name_of
 from nearboost.evaluation.reproduce.listing import data_text, listing
 from nearboost.evaluation.reproduce.plan import Wish, describe_data, make_plan
 from nearboost.evaluation.reproduce.registry import ALIASES, experiments, find
+from nearboost.evaluation.reproduce.sets import SETS
 
 RUNNABLE = [name for name, experiment in experiments().items() if not experiment.missing]
 
@@ -127,3 +129,12 @@ def test_listing_says_what_is_needed_where(root, tmp_path):
     assert entries["thesis-figure-3.1"]["alias_of"] == "n3-figure-1"
     nothing = {entry["name"]: entry for entry in listing(tmp_path)}
     assert data_text(nothing["inn-table-4"]).endswith("(not there)")
+
+
+def test_the_documentation_has_every_name_and_place():
+    page = (Path(__file__).parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    for name in (*experiments(), *ALIASES):
+        assert f"`{name}`" in page
+    for places in SETS.values():
+        for place in places:
+            assert f"`{place.path}`" in page
