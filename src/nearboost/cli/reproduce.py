@@ -8,7 +8,7 @@ import typer
 from nearboost.cli.common import Exit, command, give, give_json, tell
 
 DATA = "Folder that holds the data sets; by default NEARBOOST_DATA, else data in the present folder."
-OUT = "Folder of the results; by default reproduced/NAME in the present folder."
+OUT = "Folder that gets a folder NAME with the results, and keeps cells and features for other names."
 
 
 @command
@@ -30,7 +30,7 @@ def reproduce(
         bool, typer.Option("--quick", help="Few classes, few images, one split: only to see that it runs.")
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Of each method; all cores by default.")] = None,
-    out: Annotated[Path | None, typer.Option(help=OUT, show_default=False)] = None,
+    out: Annotated[Path, typer.Option(help=OUT)] = Path("reproduced"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> Exit:

@@ -67,6 +67,14 @@ def test_a_second_call_runs_nothing_unless_fresh(root, tmp_path, here):
     assert len(here) == 2 * n_tasks
 
 
+def test_tables_of_the_same_runs_share_their_cells(root, tmp_path, here):
+    quickly("thesis-figure-A.3", root, tmp_path)
+    n_tasks = len(here)
+    accuracy = quickly("thesis-figure-A.6", root, tmp_path)
+    assert len(here) == n_tasks  # k-NN was there
+    assert accuracy.facts["rows"][1]["name"] == "k-NN, deviation over 10 draws"
+
+
 def test_faces_in_projections(root, tmp_path, here):
     found = quickly("inn-table-1", root, tmp_path)
     cells = cells_of(found.facts)
@@ -75,7 +83,7 @@ def test_faces_in_projections(root, tmp_path, here):
     assert cells["eigenfaces, SRC (L1LS)", "300"]["ours"] is None
     assert cells["LDA, INNC", "300"]["ours"] is None
     assert "LDA" in {point["panel"] for point in found.facts["impossible"]}
-    assert "Not possible: LDA" in (tmp_path / "report.html").read_text()
+    assert "Not possible: LDA" in (found.folder / "report.html").read_text()
 
 
 def test_components_of_gist(root, tmp_path, here):
@@ -84,7 +92,7 @@ def test_components_of_gist(root, tmp_path, here):
     assert found.facts["columns"] == ["4", "64", "512"]
     [claim] = found.facts["claims"]
     assert claim["paper"]["value"] == 16
-    picture = (tmp_path / "figure.svg").read_text()
+    picture = (found.folder / "figure.svg").read_text()
     assert picture.startswith("<svg")
     assert picture.count('class="curve"') == 4  # two curves, each with its sign in the legend
 
@@ -119,14 +127,14 @@ def test_several_labels_give_average_precision(root, tmp_path, here):
 
 def test_what_is_written(root, tmp_path, here):
     found = quickly("thesis-table-5.3", root, tmp_path)
-    written = json.loads((tmp_path / "results.json").read_text())
+    written = json.loads((found.folder / "results.json").read_text())
     assert written["facts"]["rows"] == found.facts["rows"]
     assert len(written["cells"]) == 3
-    lines = list(csv.DictReader((tmp_path / "results.csv").open()))
+    lines = list(csv.DictReader((found.folder / "results.csv").open()))
     assert [line["row"] for line in lines[::2]] == ["UNN, exp", "UNN, log", "UNN, mat"]
     assert lines[0]["paper"] == "96.16"
     assert lines[0]["place"] == "Table 5.3"
-    page = (tmp_path / "report.html").read_text()
+    page = (found.folder / "report.html").read_text()
     assert "QUICK, not to be compared" in page
     assert "2D HeLa for HEp-2 cells" in page
 
@@ -144,7 +152,7 @@ def test_a_failed_cell_stays_in_the_report(root, tmp_path, here, monkeypatch):
     assert not found.is_whole
     [wrong] = found.facts["failed"]
     assert (wrong["line"], wrong["reason"]) == ("UNN, log", "Ran out of memory. too much")
-    assert "Failed: BIF cell, UNN, log, split 0" in (tmp_path / "report.html").read_text()
+    assert "Failed: BIF cell, UNN, log, split 0" in (found.folder / "report.html").read_text()
 
 
 # ------------------------------------------------------------------------------------------ the command
@@ -171,7 +179,7 @@ def test_the_command_prints_ours_beside_the_papers(root, tmp_path, here):
     assert result.exit_code == Exit.DONE, result.output
     assert "(96.16)" in result.stdout
     assert "QUICK" in result.stdout
-    assert str(tmp_path / "report.html") in result.stdout.replace("\n", "")
+    assert "thesis-table-5.3-quick/report.html" in result.stdout.replace("\n", "")
 
 
 def test_mistakes_are_sentences(root, tmp_path):

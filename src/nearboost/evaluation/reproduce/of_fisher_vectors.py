@@ -26,7 +26,7 @@ from nearboost.evaluation.tuning import Tuned
 from nearboost.linear.contenders import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
-PARTS, ROUNDS, K = 64, 50, 31
+PARTS, ROUNDS, K = 64, 50, 11
 STEP = {"binlog": 1 / math.log(2), "mat": 0.5}  # in print, in units of the safe step; see the errata
 
 CALTECH = Panel("Caltech", "caltech256", "fisher", "30-per-class")

@@ -129,15 +129,15 @@ def _identities(
         }
 
 
-def task_of(plan: Plan, cell: dict[str, Any], wish: Wish, folder: Path) -> Task:
+def task_of(plan: Plan, cell: dict[str, Any], wish: Wish, out: Path) -> Task:
     """A cell as the task of a process."""
     identity = cell["identity"]
     return {
         "experiment": plan.experiment.name,
         "identity": identity,
         "data": str(wish.data.resolve()),
-        "folder": str(folder),
-        "result": str(folder / "cells" / name_of(identity)),
+        "folder": str(out / "features"),
+        "result": str(out / "cells" / name_of(identity)),
     }
 
 

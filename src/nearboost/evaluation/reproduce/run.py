@@ -32,31 +32,31 @@ class Found:
 def reproduce(
     name: str,
     wish: Wish,
-    folder: Path | None = None,
+    out: Path = Path("reproduced"),
     *,
     fresh: bool = False,
     say: Callable[[str], None] = lambda text: None,
     command: str = "",
     verbose: int = 0,
 ) -> Found:
-    """Run a table or figure; cells that are in ``folder`` already are not run again unless ``fresh``.
+    """Run a table or figure; cells that are there already are not run again unless ``fresh``.
 
     Parameters
     ----------
     name : as in ``nearboost reproduce --list``
     wish : data and how much of it
-    folder : gets ``results.json``, ``results.csv``, ``report.html``, ``figure.svg`` and the cells; by default
-        ``reproduced/NAME`` in the present folder
+    out : gets a folder NAME with ``results.json``, ``results.csv``, ``report.html`` and ``figure.svg``; beside it
+        ``cells`` and ``features`` are kept, which tables and figures share
     say : called with sentences for people, such as the estimate of the time
     command : to repeat it, for the report
     """
     plan = make_plan(find(name), wish)
-    if folder is None:
-        folder = Path("reproduced") / (plan.experiment.name + ("-quick" if wish.quick else ""))
-    (folder / "cells").mkdir(parents=True, exist_ok=True)
+    folder = out / (plan.experiment.name + ("-quick" if wish.quick else ""))
+    for needed in (folder, out / "cells", out / "features"):
+        needed.mkdir(parents=True, exist_ok=True)
     for note in plan.notes:
         say(note)
-    cells = run_cells(plan, wish, folder.resolve(), fresh=fresh, say=say, verbose=verbose)
+    cells = run_cells(plan, wish, out.resolve(), fresh=fresh, say=say, verbose=verbose)
     facts = {
         **make_facts(plan.experiment, cells),
         "quick": wish.quick,
@@ -77,10 +77,10 @@ def reproduce(
 
 
 def run_cells(
-    plan: Plan, wish: Wish, folder: Path, *, fresh: bool, say: Callable[[str], None], verbose: int
+    plan: Plan, wish: Wish, out: Path, *, fresh: bool, say: Callable[[str], None], verbose: int
 ) -> list[Result]:
     """The results of all cells, one after the other in processes of their own."""
-    tasks = [task_of(plan, cell, wish, folder) for cell in plan.cells]
+    tasks = [task_of(plan, cell, wish, out) for cell in plan.cells]
     known: dict[str, Any] = {} if fresh else {task["result"]: read_result(Path(task["result"])) for task in tasks}
     missing = [task for task in tasks if (known.get(task["result"]) or {}).get("status") != DONE]
     if missing:

@@ -54,7 +54,8 @@ def cell_text(cell: Facts) -> str:
     ours, paper = cell["ours"], cell["paper"]
     said = "" if ours is None else number_text(ours["mean"])
     if ours is not None and ours["deviation"] is not None:
-        said += f" ± {number_text(ours['deviation'])}"
+        spread = ours["deviation"]
+        said += f" ± {spread:.1f}" if abs(ours["mean"]) >= 10 else f" ± {number_text(spread)}"
     return f"{said} ({paper['text']})".strip() if paper else said
 
 
