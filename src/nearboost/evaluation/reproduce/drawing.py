@@ -10,22 +10,14 @@ from nearboost.evaluation.svg import Axis, Box, add
 
 WIDTH, HEIGHT, LEGEND = 860.0, 420.0, 300.0
 LANE, LABEL, MOST_LANES = 16.0, 330.0, 60
-COLOURS = (
-    "#1f5a9e",
-    "#b4531c",
-    "#2c7a4b",
-    "#8a3f94",
-    "#a58a00",
-    "#5a5e66",
-    "#c23b5c",
-    "#1b8a8f",
-    "#7a5230",
-    "#444",
+COLOURS = (  # of a middle tone, for light and dark pages
+    *("#3b7dd8", "#d0692b", "#3a9a62", "#a65fb5", "#b39600"),
+    *("#8a8f98", "#d9536f", "#27a0a6", "#a07148", "#6a7fc1"),
 )
-STYLE = (
-    "svg{background:#fff}text{font:12px system-ui,sans-serif;fill:#444}.grid{stroke:#ddd;fill:none}"
-    ".curve{fill:none;stroke-width:1.8}.whisker{stroke-width:1}.paper{fill:#fff;stroke:#b4531c;stroke-width:1.6}"
-    ".ours{fill:#1f5a9e}.link{stroke:#bbb}"
+STYLE = (  # a page's own colours where it has some
+    ".ground{fill:var(--paper,#fff)}text{font:12px system-ui,sans-serif;fill:var(--quiet,#444)}"
+    ".grid{stroke:var(--line,#ddd);fill:none}.curve{fill:none;stroke-width:1.8}.whisker{stroke-width:1}"
+    ".paper{fill:var(--paper,#fff);stroke:#d0692b;stroke-width:1.6}.ours{fill:#3b7dd8}.link{stroke:var(--line,#bbb)}"
 )
 
 
@@ -99,17 +91,18 @@ def _curve(row: dict[str, Any], places: Sequence[float]) -> Curve | None:
 
 
 def _lanes(facts: dict[str, Any]) -> Element | None:
-    """A lane for each cell that has both numbers: the paper's hollow, ours filled."""
-    both = [
+    """A lane for each cell that has both numbers, the paper's hollow, ours filled; ours alone where none has both."""
+    measured = [
         (f"{row['name']} · {column}", cell["ours"], cell["paper"])
         for row in facts["rows"]
         for column, cell in zip(facts["columns"], row["cells"], strict=True)
-        if cell["ours"] and cell["paper"]
-    ][:MOST_LANES]
-    if not both:
+        if cell["ours"]
+    ]
+    lanes = ([lane for lane in measured if lane[2]] or measured)[:MOST_LANES]
+    if not lanes:
         return None
-    frame = Box(LABEL, 30, WIDTH - 16, 30 + LANE * len(both))
-    values = [value for _, ours, paper in both for value in (ours["mean"], paper["value"])]
+    frame = Box(LABEL, 30, WIDTH - 16, 30 + LANE * len(lanes))
+    values = [ours["mean"] for _, ours, _ in lanes] + [paper["value"] for _, _, paper in lanes if paper]
     wide = min(values) > 0 and max(values) / min(values) > 200
     across = svg.axis_around(values, frame.left, frame.right, logarithmic=wide)
     picture = _blank(WIDTH, frame.bottom + 34, f"{facts['name']}: ours and the paper's")
@@ -117,18 +110,24 @@ def _lanes(facts: dict[str, Any]) -> Element | None:
         x = across.place(value)
         add(picture, "path", class_="grid", d=f"M{x:.1f} {frame.top}V{frame.bottom}")
         add(picture, "text", f"{value:g}", x=x, y=frame.bottom + 18, text_anchor="middle")
-    for n, (name, ours, paper) in enumerate(both):
-        y = frame.top + LANE * (n + 0.5)
-        here, there = across.place(ours["mean"]), across.place(paper["value"])
-        add(picture, "text", svg.shortened(name, 54), x=LABEL - 10, y=y + 4, text_anchor="end")
+    for n, (name, ours, paper) in enumerate(lanes):
+        _add_lane(picture, name, ours, paper, across, frame.top + LANE * (n + 0.5))
+    for x, kind in ((LABEL + 6, "ours"), (LABEL + 66, "paper")):
+        add(picture, "circle", class_=kind, cx=x, cy=14.0, r=4.0)
+        add(picture, "text", kind, x=x + 10, y=18.0)
+    return picture
+
+
+def _add_lane(
+    picture: Element, name: str, ours: dict[str, Any], paper: dict[str, Any] | None, across: Axis, y: float
+) -> None:
+    here = across.place(ours["mean"])
+    add(picture, "text", svg.shortened(name, 54), x=LABEL - 10, y=y + 4, text_anchor="end")
+    if paper:
+        there = across.place(paper["value"])
         add(picture, "path", class_="link", d=f"M{here:.1f} {y:.1f}H{there:.1f}")
         add(add(picture, "circle", class_="paper", cx=there, cy=y, r=4.0), "title", f"paper: {paper['text']}")
-        add(add(picture, "circle", class_="ours", cx=here, cy=y, r=4.0), "title", f"ours: {ours['mean']:.4g}")
-    add(picture, "circle", class_="ours", cx=LABEL + 6, cy=14.0, r=4.0)
-    add(picture, "text", "ours", x=LABEL + 16, y=18.0)
-    add(picture, "circle", class_="paper", cx=LABEL + 66, cy=14.0, r=4.0)
-    add(picture, "text", "paper", x=LABEL + 76, y=18.0)
-    return picture
+    add(add(picture, "circle", class_="ours", cx=here, cy=y, r=4.0), "title", f"ours: {ours['mean']:.4g}")
 
 
 def _grid(picture: Element, frame: Box, up: Axis) -> None:
@@ -142,7 +141,7 @@ def _blank(width: float, height: float, label: str) -> Element:
     picture = svg.drawing(width, height, label, "plot")
     picture.set("xmlns", "http://www.w3.org/2000/svg")
     add(picture, "style", STYLE)
-    add(picture, "rect", width=width, height=height, fill="#fff")
+    add(picture, "rect", class_="ground", width=width, height=height)
     return picture
 
 

@@ -71,7 +71,7 @@ def number_text(value: float) -> str:
 def claim_lines(facts: Facts) -> Iterator[str]:
     """What prose states, with ours."""
     for claim in facts["claims"]:
-        ours = "not measured" if claim["ours"] is None else number_text(claim["ours"])
+        ours = "not measured" if claim["ours"] is None else number_text(claim["ours"]).removesuffix(".0")
         paper = claim["paper"]
         yield f"{claim['text']}: paper {paper['text']} ({paper['measure']}; {paper['place']}), ours {ours}"
 
