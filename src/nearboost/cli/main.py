@@ -10,8 +10,10 @@ from nearboost.cli.common import give
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
 COMMANDS: tuple[str, ...] = (
+COMMANDS: tuple[str, ...] = (
     *("compare", "fit", "predict", "evaluate", "explain"),
-    *("prune", "features", "info", "suspects"),
+    *("prune", "features", "info", "suspects", "reproduce"),
+)
 )
 
 app = typer.Typer(

@@ -17,6 +17,7 @@ import os
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -188,8 +189,8 @@ def sentence_of(error: BaseException) -> str:
     return said if isinstance(error, ValueError) and said else f"{type(error).__name__}: {said}"
 
 
-def main() -> None:
-    """Read a task, run it, write its result."""
+def serve(work: Callable[[Task], Result]) -> None:
+    """Read a task, let ``work`` make its result, write it: all that a process for cells does."""
     import joblib  # type: ignore[import-untyped]
 
     task = json.loads(sys.stdin.readline())
@@ -197,7 +198,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     try:
         with joblib.parallel_backend("threading"):  # in this process, where memory is seen and threads are counted
-            result = run(task)
+            result = work(task)
     except Exception as error:
         result = failed(task["identity"], sentence_of(error))
     write_json(Path(task["result"]), result)
@@ -209,4 +210,4 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(run)

@@ -41,7 +41,7 @@ def render(facts: Facts) -> str:
     """
     rows = facts.get("leaderboard") or []
     best = headline.best_row(rows, facts.get("best"))
-    return _fill(
+    return fill(
         "report.html.j2",
         title=facts["title"],
         command=facts.get("command"),
@@ -67,7 +67,7 @@ def render(facts: Facts) -> str:
 
 def render_cards(title: str, lead: str, cards: Sequence[Card], command: str | None = None) -> str:
     """A page of pictures: a title, a sentence that says what they are, the cards, and how to repeat it."""
-    return _fill("cards.html.j2", title=title, lead=lead, cards=cards, command=command)
+    return fill("cards.html.j2", title=title, lead=lead, cards=cards, command=command)
 
 
 def _summary(facts: Facts) -> list[str]:
@@ -193,7 +193,7 @@ def _pairs(values: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def _fill(template: str, **values: Any) -> str:
+def fill(template: str, **values: Any) -> str:
     """The page of a template with style and script inside; bytes of file names that are no text become ``?``."""
     environment = Environment(
         loader=PackageLoader("nearboost.evaluation"),

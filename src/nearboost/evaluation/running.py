@@ -11,21 +11,22 @@ from pathlib import Path
 import nearboost
 from nearboost.evaluation.cells import Result, Task, failed, read_result, write_json
 
-PROGRAM = (sys.executable, "-m", "nearboost.evaluation.cells")
+CELLS = "nearboost.evaluation.cells"
 THREAD_SETTINGS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS"),
 )
 
 
-def run_task(task: Task, timeout: float | None = None) -> Result:
+def run_task(task: Task, timeout: float | None = None, program: str = CELLS) -> Result:
     """Run a task in a process and give its result, which lies in its file as well.
 
-    One that is killed, crashes or takes longer than ``timeout`` seconds gives a failed result with the reason.
+    ``program`` is the module that is run, which ends with `serve`. One that is killed, crashes or takes longer
+    than ``timeout`` seconds gives a failed result with the reason.
     """
     path = Path(task["result"])
     path.unlink(missing_ok=True)
-    reason = _wait_for(task, timeout)
+    reason = _wait_for(task, timeout, program)
     result = read_result(path)
     if result is None:
         result = failed(task["identity"], reason or "The process ended without a result.")
@@ -33,11 +34,11 @@ def run_task(task: Task, timeout: float | None = None) -> Result:
     return result
 
 
-def _wait_for(task: Task, timeout: float | None) -> str | None:
+def _wait_for(task: Task, timeout: float | None, program: str) -> str | None:
     """What was wrong with the process, if anything was."""
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(
-            PROGRAM,
+            (sys.executable, "-m", program),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=said,
