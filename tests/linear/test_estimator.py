@@ -80,6 +80,7 @@ def test_early_stopping_lets_steps_come_down_and_keeps_the_best_pass():
     accuracy = model.history_["held_out_accuracy"]
     assert len(accuracy) == model.n_passes_ == 40
     assert max(accuracy) > accuracy[-1]
+    assert model._state.n_passes == max(n for n in range(1, 41) if accuracy[n - 1] == max(accuracy))
     held_out = hold_out(Problem(None, targets_from_classes(labels[::2], 10), None, np.arange(899)), None, 0)
     assert model.score(digits[::2][held_out], labels[::2][held_out]) == pytest.approx(max(accuracy))
     weights, _ = model._state.coordinates.to_features(model._state.V)

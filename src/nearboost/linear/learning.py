@@ -75,7 +75,7 @@ def learn(
             course.accuracy.append(judge.accuracy(state.weights))
         score = course.accuracy[-1] if stop.by_accuracy else -course.risk[-1]
         waited = 0 if score > best + (stop.tol or 0.0) else waited + 1
-        if stop.by_accuracy and score > best:
+        if stop.by_accuracy and score >= best:  # of equals the last, whose steps were the shortest
             course.state = state.copy()
         best = max(best, score)
         if stop.tol is not None and waited >= PATIENCE:

@@ -114,7 +114,8 @@ class SLNDClassifier(StochasticLinearClassifier):
     ----------
     coef_, intercept_ : weights of the features, one row for each class (one in all for two classes)
     classes_ : names of the classes
-    eigenvalues_ : the largest eigenvalues of the second-moment matrix, falling
+    eigenvalues_ : the largest eigenvalues of the second-moment matrix, falling; of X times a power of two where
+        its rows have norms below 2⁻⁶ or above 2²⁰
     rank_, damping_, step_ : as given or as chosen; the step is the first
     history_ : {"risk": of each pass, "held_out_accuracy": after each pass}. Without ``early_stopping`` held-out
         rows take part in the learning, and their accuracies are those of the chosen trial. They are NaN where
