@@ -148,6 +148,8 @@ def prepare_folder(wish: Wish, dataset: Dataset) -> Path:
     data = Path(wish.data).resolve()
     if data.is_dir() and folder.resolve().is_relative_to(data):
         raise DataError(f"The output folder {folder} lies within the data; give one outside with --out.")
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file and cannot be the output folder; give another one with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("cells", "features"):
         prepare_own(folder / name, wish.fresh)

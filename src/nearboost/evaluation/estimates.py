@@ -1,7 +1,7 @@
 """How long the slow ones will take, from small trials, told before they start.
 
-A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images. Learning
-takes as many times longer as there are more patches than in the trial, and describes each training image twice.
+A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images, which
+takes as many times longer as there are more patches than in the trial. It describes each training image twice.
 Then all images are described.
 
 A method is tried on few training rows and on twice as many. Its time is taken for a power of the number of rows,

@@ -9,6 +9,7 @@ from nearboost.features.gist import Gist
 from nearboost.features.gmm import DiagonalGMM
 from nearboost.features.nimble import Nimble
 from nearboost.features.pca import DescriptorPCA
+from nearboost.features.pixels import SmallGrey
 from nearboost.features.pyramid import SpatialPyramid
 from nearboost.features.recipe import SIFTColorFisher
 from nearboost.features.sift import DenseSIFT
@@ -28,6 +29,7 @@ __all__ = [
     "LocalColor",
     "Nimble",
     "SIFTColorFisher",
+    "SmallGrey",
     "SpatialPyramid",
     "WhitenedPCA",
     "extract",
