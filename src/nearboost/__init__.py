@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nearboost.linear.slnd import SLNDClassifier
     from nearboost.losses import get_loss
     from nearboost.metric.itml import ITML
+    from nearboost.models import Model, load, save
     from nearboost.neighbors import Neighbors, NeighborSearch
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ __all__ = [
     "LocalSets",
     "MAPBoostClassifier",
     "MLNNClassifier",
+    "Model",
     "N3Classifier",
     "NaiveBayesNN",
     "NeighborSearch",
@@ -52,10 +54,15 @@ __all__ = [
     "UNNClassifier",
     "eigenfaces",
     "get_loss",
+    "load",
     "regularized_lda",
+    "save",
 ]
 
 _HOME = {
+    "Model": "nearboost.models",
+    "load": "nearboost.models",
+    "save": "nearboost.models",
     "SplitClassifier": "nearboost.ensemble.split",
     "LinearSGDClassifier": "nearboost.linear.contenders",
     "SLNDClassifier": "nearboost.linear.slnd",

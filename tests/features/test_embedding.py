@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from features.pictures import as_bytes, picture
-from nearboost.features.embedding import Embedding, cut_out
+from nearboost.features.embedding import Embedding, Network, cut_out
 from nearboost.features.fingerprint import fingerprint
 from nearboost.features.store import extract
 
@@ -173,3 +173,39 @@ def test_wrong_networks(tmp_path, monkeypatch, network):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ImportError, match=r'pip install "nearboost\[onnx\]"'):
         Embedding(network).transform(IMAGES)
+
+
+def test_in_a_model_file(network, tmp_path):
+    """The network goes into the file with its hash; the path is needed no more."""
+    from nearboost.models import load, save
+
+    model = Embedding(network)
+    rows = model.transform(IMAGES)
+    save(model, tmp_path / "model.nb")
+    network.unlink()
+    loaded = load(tmp_path / "model.nb")
+    np.testing.assert_array_equal(loaded.transform(IMAGES), rows)
+    np.testing.assert_array_equal(clone(loaded).transform(IMAGES), rows)
+    assert "Network('small.onnx', sha256=" in repr(loaded)
+    assert len(repr(loaded)) < 300
+    save(loaded, tmp_path / "again.nb")
+    assert (tmp_path / "again.nb").read_bytes() == (tmp_path / "model.nb").read_bytes()
+
+
+def test_fingerprint_of_a_network_at_hand(network, tmp_path):
+    """Rows in a store are found again, wherever the network lies."""
+    moved = shutil.copy(network, tmp_path / "moved.onnx")
+    assert fingerprint(Embedding(network)) == fingerprint(Embedding(moved))
+    assert fingerprint(Embedding(network)) == fingerprint(Embedding(Network.read(network)))
+
+
+def test_network_that_is_not_whole(network, tmp_path):
+    from nearboost.models import save
+
+    changed = Network("small.onnx", network.read_bytes() + b"\0", Network.read(network).sha256)
+    with pytest.raises(ValueError, match=r"The network small\.onnx does not fit its hash"):
+        Embedding(changed).fit()
+    onnx.save(onnx.load(network), tmp_path / "apart.onnx", save_as_external_data=True, size_threshold=0)
+    with pytest.raises(ValueError, match=r"apart\.onnx keeps weights in files of their own"):
+        save(Embedding(tmp_path / "apart.onnx"), tmp_path / "model.nb")
+    assert not (tmp_path / "model.nb").exists()

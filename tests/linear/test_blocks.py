@@ -1,8 +1,10 @@
 """Files, blocks and memory: a mapped file gives what the array gives, in any order of its rows."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array, hstack, random_array
 
 from linear.problems import noisy_classes
 from nearboost.linear import moments
@@ -118,14 +120,17 @@ def test_moments_in_blocks():
     appended = np.hstack([X, np.ones((5000, 1))])[sample]
     expected = (appended * weights[sample, None]).T @ appended / weights[sample].sum()
     for n_jobs in (1, 2):
-        moment = measure_moment(Rows(X), sample, weights, intercept=True, memory=1e9, n_jobs=n_jobs)
+        moment, _ = measure_moment(Rows(X), sample, weights, intercept=True, memory=1e9, n_jobs=n_jobs)
         assert isinstance(moment, MatrixMoment)
         np.testing.assert_allclose(moment.matrix, expected, rtol=0, atol=1e-12)
-    rows = measure_moment(Rows(X), sample, weights, intercept=True, memory=2000, n_jobs=1)
+    with pytest.warns(UserWarning, match="memory=2000 has room for the second moment of 7 of 4500 rows") as caught:
+        rows, _ = measure_moment(Rows(X), sample, weights, intercept=True, memory=2000, n_jobs=1)
+    assert len(caught) == 1
     assert isinstance(rows, SampleMoment)
     assert len(rows.sample) * 8 * 8 <= 2000 / 4 + 64
     block = rng.standard_normal((8, 3))
-    everything = measure_moment(Rows(X[:, :1]), sample, weights, intercept=True, memory=1, n_jobs=1)
+    with pytest.warns(UserWarning, match="memory=1 has room for the second moment of 2 of 4500 rows"):
+        everything, _ = measure_moment(Rows(X[:, :1]), sample, weights, intercept=True, memory=1, n_jobs=1)
     assert everything.n_features == 2
     np.testing.assert_allclose(moment.times(block), expected @ block, rtol=0, atol=1e-12)
     np.testing.assert_allclose(moment.diagonal(), np.diag(expected), rtol=1e-12)
@@ -160,6 +165,22 @@ def test_wide_sparse_rows():
     appended = np.hstack([X[:300].toarray(), np.ones((300, 1))])
     expected = np.linalg.eigvalsh(appended @ appended.T / 300)[::-1]
     np.testing.assert_allclose(model.eigenvalues_, expected[: model.rank_], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard"])
+def test_wide_sparse_rows_keep_to_the_memory(scaling):
+    """Dense, these rows take 400 MB."""
+    rng = np.random.default_rng(0)
+    y = np.arange(1000) % 2
+    first = csr_array(np.where(y == 1, 1.0, 0.5)[:, np.newaxis])
+    X = csr_array(hstack([first, random_array((1000, 49_999), density=0.0002, rng=rng)]))
+    tracemalloc.start()
+    model = LinearSGDClassifier(scaling=scaling, max_passes=2, memory=1e8, n_jobs=2).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e8
+    assert model.report_["trials"]
+    assert model.score(X, y) > 0.9
 
 
 def test_offsets_of_mapped_rows(tmp_path):

@@ -11,8 +11,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from linear.problems import noisy_classes
+from nearboost.linear.choice import hold_out
 from nearboost.linear.contenders import SCALINGS, LinearSGDClassifier
+from nearboost.linear.problem import Problem
 from nearboost.linear.slnd import SLNDClassifier
+from nearboost.linear.targets import targets_from_classes
 from nearboost.losses import get_loss
 
 X, Y = noisy_classes(600)
@@ -47,7 +50,7 @@ def test_only_what_is_not_given_is_chosen():
     given = SLNDClassifier(**QUICK).fit(X, Y)
     assert given.report_["trials"] == []
     assert given.report_["n_held_out"] == 0
-    assert given.history_["held_out_accuracy"] == []
+    assert np.isnan(given.history_["held_out_accuracy"]).all()
 
 
 def test_groups_are_held_out_together():
@@ -68,6 +71,19 @@ def test_early_stopping():
     assert max(accuracy[:-3]) >= max(accuracy[-3:])
     endless = SLNDClassifier(early_stopping=True, tol=None, max_passes=20, step=0.02, rank=8, damping=0).fit(X, Y)
     assert endless.n_passes_ == 20
+
+
+def test_early_stopping_lets_steps_come_down_and_keeps_the_best_pass():
+    digits, labels = load_digits(return_X_y=True)
+    digits = digits + np.random.default_rng(0).normal(0, 6, digits.shape)  # so that the best pass is not the last
+    model = SLNDClassifier(early_stopping=True, max_passes=40).fit(digits[::2], labels[::2])
+    accuracy = model.history_["held_out_accuracy"]
+    assert len(accuracy) == model.n_passes_ == 40
+    assert max(accuracy) > accuracy[-1]
+    held_out = hold_out(Problem(None, targets_from_classes(labels[::2], 10), None, np.arange(899)), None, 0)
+    assert model.score(digits[::2][held_out], labels[::2][held_out]) == pytest.approx(max(accuracy))
+    weights, _ = model._state.coordinates.to_features(model._state.V)
+    np.testing.assert_array_equal(weights.T, model.coef_)  # where partial_fit goes on
 
 
 def test_the_risk_stops_a_constant_step():
@@ -225,8 +241,6 @@ def test_partial_fit_in_blocks():
     assert model.score(Q, TRUTH) > 0.8
     with pytest.raises(ValueError, match=r"y holds .*9.*, which is not among the classes given"):
         model.partial_fit(X, np.where(Y == 0, 9, Y))
-    with pytest.raises(ValueError, match="needs to know at least two classes"):
-        SLNDClassifier().partial_fit(X[:10], np.zeros(10))
 
 
 def test_partial_fit_after_fit_goes_on():
@@ -283,7 +297,7 @@ def test_steps_that_diverge():
         ({"loss": "exp"}, "loss='exp' is refused because its curvature has no bound"),
         ({"loss": "svm"}, "loss='svm' is not known; use one of 'auto', 'log'"),
         ({"rank": 0}, "rank=0 must be a whole number of at least 1"),
-        ({"damping": -1}, "damping=-1 must be a number above 0"),
+        ({"damping": -1}, "damping=-1 must be a number of at least 0"),
         ({"hessian_samples": 1}, "hessian_samples=1 must be a whole number of at least 2"),
         ({"step": "fast"}, 'step=\'fast\' must be a number above 0 or "auto" or "theory"'),
         ({"step": 0}, "step=0 must be a number above 0"),
@@ -296,6 +310,8 @@ def test_steps_that_diverge():
         ({"memory": 0}, "memory=0 must be a number above 0"),
         ({"n_jobs": 0}, "n_jobs=0 has no meaning"),
         ({"class_weight": "even"}, "class_weight='even' is not known"),
+        ({"class_weight": [1.0, 2.0]}, "class_weight=.* must be a dict of numbers"),
+        ({"random_state": -1}, "Seed must be between 0"),
         ({"class_weight": {0: -1.0}}, "class_weight must hold finite numbers of at least 0"),
         ({"step": "theory"}, 'step="theory" is for one class against the rest; use loss="log"'),
         ({"step": "theory", "loss": "log", "average": True}, 'step="theory" sums over all rows at each step'),
@@ -317,6 +333,11 @@ def test_wrong_input():
         SLNDClassifier().fit(X, Y, sample_weight=Y == 1)
     with pytest.raises(ValueError, match=r"groups has shape .* but there are 400 samples"):
         SLNDClassifier().fit(X, Y, groups=[1, 2])
+    for groups in ([None] * 400, np.array([None, "a", 1, 2] * 100, dtype=object)):
+        with pytest.raises(ValueError, match="groups cannot be sorted; give numbers or texts, all of one kind"):
+            SLNDClassifier().fit(X, Y, groups=groups)
+    with pytest.raises(ValueError, match='With a matrix of labels class_weight must be "balanced" or None'):
+        SLNDClassifier(class_weight={0: 2.0}).fit(X, np.eye(4, dtype=int)[Y])
     with pytest.raises(ValueError, match='loss="multinomial" needs one label per sample'):
         SLNDClassifier("multinomial").fit(X, np.eye(4, dtype=int)[Y])
     with pytest.raises(ValueError, match="y has several columns that are not 0/1"):

@@ -248,6 +248,11 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         The training graph is used again unless the ranking needs a wider one than was searched for.
         """
         check_is_fitted(self)
+        if not hasattr(self, "_data"):
+            raise ValueError(
+                "The training rows are not in the file that this model comes from, only its prototypes; fit it "
+                "anew with n_prototypes."
+            )
         if n_prototypes is None:
             raise ValueError("prune needs to know how many prototypes to keep: a number, or a share such as 0.1.")
         pruned = clone(self).set_params(n_prototypes=n_prototypes)
@@ -260,6 +265,12 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         graph, _ = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
         pruned._graph_given = self._graph_given
         return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
+
+    def model_state(self) -> dict[str, Any]:
+        """What a model file keeps: the training rows and their graph only where all rows vote on queries."""
+        only_training = ("_data", "_graph", "neighbors_")
+        has_all = not hasattr(self, "_data") or len(self._searched_rows) == len(self._data.X)
+        return {name: value for name, value in vars(self).items() if has_all or name not in only_training}
 
     def _check_parameters(self) -> None:
         if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":

@@ -3,7 +3,9 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from functools import wraps
 from typing import Any
@@ -30,10 +32,14 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
     @wraps(run)
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
-            code = run(*args, **kwargs)
+            with _warnings_as_notes():
+                code = run(*args, **kwargs)
         except KeyboardInterrupt:
             tell("Interrupted; what was finished is kept.")
             code = Exit.INTERRUPTED
+        except BrokenPipeError:  # whoever reads the output, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = Exit.DONE
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if os.environ.get("NEARBOOST_DEBUG"):
                 raise
@@ -44,6 +50,19 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
     return guarded
 
 
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """What the library warns of is a sentence for people, not a place in its source."""
+    with warnings.catch_warnings():
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, UserWarning):
+                tell(f"Note: {message}")
+
+        warnings.showwarning = show
+        yield
+
+
 def tell(text: str) -> None:
     """A line for people, on standard error, so that standard output stays clean for tables and JSON."""
     print(text, file=sys.stderr)  # noqa: T201
@@ -51,9 +70,23 @@ def tell(text: str) -> None:
 
 def give(text: str) -> None:
     """A result, on standard output."""
-    print(text)  # noqa: T201
+    print(text, flush=True)  # noqa: T201  (now, so that a closed pipe is noticed here)
 
 
 def give_json(result: Any) -> None:
     """A result for programs."""
     give(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def progress() -> int:
+    """Whether progress bars are shown: only to people who look at them."""
+    return int(sys.stderr.isatty())
+
+
+def tell_skipped(skipped: dict[str, str], most: int = 10) -> Exit:
+    """The items that were left out, as far as they are few; and the exit code that says so."""
+    for name, why in list(skipped.items())[:most]:
+        tell(f"Skipped {name}: {why}")
+    if len(skipped) > most:
+        tell(f"Skipped {len(skipped) - most} more.")
+    return Exit.PARTLY if skipped else Exit.DONE

@@ -10,8 +10,8 @@ from nearboost.cli.common import give
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
 COMMANDS: tuple[str, ...] = (
-    "compare",
-    "reproduce",
+    *("compare", "fit", "predict", "evaluate", "explain"),
+    *("prune", "features", "info", "suspects", "reproduce"),
 )
 
 app = typer.Typer(

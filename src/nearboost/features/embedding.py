@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -17,6 +18,7 @@ from nearboost.base.validation import check_positive, check_whole
 
 USUAL_SIZE = 224  # of networks that take any
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+ELSEWHERE = b"\x0a\x08location\x12"  # how an ONNX file says that a tensor lies in another file
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -31,6 +33,43 @@ class Input(NamedTuple):
     dtype: Any
 
 
+@dataclass(frozen=True)
+class Network:
+    """A network whose bytes are at hand, as in a model file; given to `Embedding` in place of a path.
+
+    Attributes
+    ----------
+    name : of the file it was read from
+    content : its bytes
+    sha256 : their hash
+    """
+
+    name: str
+    content: bytes
+    sha256: str
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """The network of a file, which must hold its weights itself."""
+        content = Path(path).read_bytes()
+        network = cls(Path(path).name, content, hashlib.sha256(content).hexdigest())
+        network.check()
+        return network
+
+    def check(self) -> None:
+        """The hash must be that of the bytes, and no weights may lie in other files."""
+        if hashlib.sha256(self.content).hexdigest() != self.sha256:
+            raise ValueError(f"The network {self.name} does not fit its hash; fetch the model file anew.")
+        if ELSEWHERE in self.content:
+            raise ValueError(
+                f"The network {self.name} keeps weights in files of their own, which a model file cannot hold; "
+                "save the network as one file."
+            )
+
+    def __repr__(self) -> str:
+        return f"Network({self.name!r}, sha256={self.sha256!r})"
+
+
 class Embedding(TransformerMixin, BaseEstimator):
     """One row of numbers for each image, from any image network in ONNX format, run by onnxruntime.
 
@@ -39,7 +78,7 @@ class Embedding(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    path_to_onnx : str or path
+    path_to_onnx : str, path or Network
         The network. It must have one input, of shape (1 or any, channels, height, width) or with channels last.
     size : int or None
         Height and width in pixels; None takes the network's own, or 224 where it takes any.
@@ -70,7 +109,7 @@ class Embedding(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        path_to_onnx: str | os.PathLike[str],
+        path_to_onnx: str | os.PathLike[str] | Network,
         *,
         size: int | None = None,
         crop: float = 0.875,
@@ -110,6 +149,8 @@ class Embedding(TransformerMixin, BaseEstimator):
 
     def more_for_fingerprint(self) -> str:
         """The content of the file, wherever it lies."""
+        if isinstance(self.path_to_onnx, Network):
+            return self.path_to_onnx.sha256
         with open(self.path_to_onnx, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -155,13 +196,28 @@ class Embedding(TransformerMixin, BaseEstimator):
     @property
     def _session(self) -> Any:
         """The network, loaded when it is first needed or has changed."""
+        source = self._source()
+        if isinstance(source, Network):
+            key: tuple[Any, ...] = (source.sha256,)
+        else:
+            key = (str(source), source.stat().st_mtime_ns, source.stat().st_size)
+        if self.__dict__.get("_loaded", (None,))[0] != key:
+            self._loaded = (key, load_network(source))
+        return self._loaded[1]
+
+    def _source(self) -> Path | Network:
+        if isinstance(self.path_to_onnx, Network):
+            return self.path_to_onnx
         path = Path(self.path_to_onnx)
         if not path.is_file():
             raise ValueError(f"path_to_onnx={str(path)!r} is no file; give that of a network.")
-        key = (str(path), path.stat().st_mtime_ns, path.stat().st_size)
-        if self.__dict__.get("_loaded", (None,))[0] != key:
-            self._loaded = (key, load_network(path))
-        return self._loaded[1]
+        return path
+
+    def model_state(self) -> dict[str, Any]:
+        """What a model file keeps: the settings, and the network itself in place of its path."""
+        source = self._source()
+        network = source if isinstance(source, Network) else Network.read(source)
+        return self.__getstate__() | {"path_to_onnx": network}
 
     def __getstate__(self) -> Any:
         """Everything but the loaded network."""
@@ -178,19 +234,22 @@ class Embedding(TransformerMixin, BaseEstimator):
         return tags
 
 
-def load_network(path: Path) -> Any:
+def load_network(network: Path | Network) -> Any:
     """Of one thread, because several images go through at once."""
     try:
         onnxruntime = import_module("onnxruntime")
     except ImportError as error:
         raise ImportError('Networks need onnxruntime: pip install "nearboost[onnx]"') from error
+    if isinstance(network, Network):
+        network.check()
+    source = network.content if isinstance(network, Network) else str(network)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors have no base of their own
         said = str(error).partition("\n")[0]
-        raise ValueError(f"{path} could not be loaded as a network ({said}).") from error
+        raise ValueError(f"{network} could not be loaded as a network ({said}).") from error
 
 
 def cut_out(pixels: NDArray[np.float32], height: int, width: int, crop: float) -> NDArray[np.float32]:

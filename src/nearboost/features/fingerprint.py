@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
-WITHOUT_EFFECT = ("n_jobs", "verbose", "memory", "gram_memory")  # settings that change no number
+# Settings that change no number; of a network the content counts, not the path.
+WITHOUT_EFFECT = ("n_jobs", "verbose", "memory", "gram_memory", "path_to_onnx")
 
 
 def fingerprint(estimator: Any) -> str:

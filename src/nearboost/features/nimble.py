@@ -175,9 +175,9 @@ class Nimble(TransformerMixin, BaseEstimator):
             self.n_patches, self.seed_, n_jobs=self.n_jobs, verbose=self.verbose
         )
         colors = patches.reshape(len(patches), -1, 3)
-        self._as_channels: Callable[[NDArray[np.float32]], NDArray[np.float32]] = as_color
-        if np.ptp(colors, axis=2).max() <= GREY:
-            patches, self._as_channels = colors @ GREY_WEIGHTS, as_grey
+        self._is_grey = bool(np.ptp(colors, axis=2).max() <= GREY)
+        if self._is_grey:
+            patches = colors @ GREY_WEIGHTS
         return np.asarray(patches - patches.mean(axis=1, keepdims=True), dtype=np.float32)
 
     def _describe(self, images: Sequence[Any]) -> Callable[[int], LocalSet]:
@@ -185,7 +185,7 @@ class Nimble(TransformerMixin, BaseEstimator):
         from nearboost.kernels.nimble import rank_and_surprise
 
         def describe(i: int) -> LocalSet:
-            pixels, (height, width) = self._prepared(images[i], i, self._as_channels)
+            pixels, (height, width) = self._prepared(images[i], i, as_grey if self._is_grey else as_color)
             responses = self._responses(pixels)
             surprise = np.empty(responses.shape[:2], dtype=np.float32)
             flat = responses.reshape(-1, self.n_filters)

@@ -1,11 +1,11 @@
 """NBNN and its relatives: an image is of the class that explains its local descriptors best."""
 
 import warnings
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -163,7 +163,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
             regularization, coverage=self.coverage, neighborhood=near, n_jobs=self.n_jobs, verbose=self.verbose
         )
         check_coding(how)
-        return ClassSums(partial(Dictionary(X, how).codes, advance=silent), classes, np.ones(len(X)))
+        return ClassSums(QuietCodes(Dictionary(X, how)), classes, np.ones(len(X)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The class scores of each image; for two classes the second's less the first's."""
@@ -211,6 +211,16 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
+
+
+class QuietCodes:
+    """Codes without a progress bar of their own: that of the images is shown."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self.dictionary = dictionary
+
+    def __call__(self, Q: NDArray[Any]) -> csr_array:
+        return self.dictionary.codes(Q, advance=silent)
 
 
 def warn_of_empty(lengths: list[int]) -> None:

@@ -1,5 +1,7 @@
 """The estimator that all stochastic linear classifiers share: validate, choose, learn."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -8,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 
 from nearboost.base.threads import count_threads, one_matrix_thread
-from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
+from nearboost.base.validation import check_flag, check_positive, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
 from nearboost.linear.descent import Schedule, State, Way
 from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
@@ -21,8 +22,13 @@ from nearboost.linear.problem import Problem
 from nearboost.linear.projection import Projection
 from nearboost.linear.scoring import LinearScores
 from nearboost.linear.sources import check_rows, check_rows_and_labels, open_rows
-from nearboost.linear.targets import Targets, coding_of
+from nearboost.linear.targets import Targets, announced, coding_of, names_and_numbers
 from nearboost.linear.training import Method, Recipe, Training
+from nearboost.linear.weights import mean_weight, weigh_rows
+
+NO_HISTORY: dict[str, list[float]] = {"risk": [], "held_out_accuracy": []}
+# What may change between two calls of `partial_fit`, or has no part in it.
+FREE_LATER = {"max_passes", "early_stopping", "tol", "class_weight", "memory", "n_jobs", "verbose"}
 
 
 def _steps_in_batches(classifier: "StochasticLinearClassifier") -> bool:
@@ -74,21 +80,23 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
             together
         """
         self._check_parameters()
-        X, y = check_rows_and_labels(self, X, y, reset=True)
-        self._coding = coding_of(y)
-        problem = self._pose(X, y, sample_weight)
-        check_learnable(problem)
-        with one_matrix_thread():
+        with unchanged_on_failure(self), one_matrix_thread():
+            X, y = check_rows_and_labels(self, X, y, reset=True)
+            self._coding = coding_of(y)
+            problem = self._pose(X, y, sample_weight)
+            check_learnable(problem, self.balanced)
             self._learn(problem, check_groups(groups, problem.rows.n_rows))
+            self._settle()
         return self
 
     def _learn(self, problem: Problem, groups: NDArray[Any] | None) -> None:
         training = Training(problem, self._method(), self._recipe())
         outcome = training.run(training.settle(*self._settings(), groups))
         choice, course = outcome.choice, outcome.course
-        self.history_ = {"risk": course.risk, "held_out_accuracy": course.accuracy}
-        self._describe(outcome.state, choice.setting, choice.trials, len(choice.held_out), outcome.seconds)
-        self._set_weights(outcome.state, course.weights)
+        self.history_ = dict(NO_HISTORY)
+        self._record(course.risk, course.accuracy)
+        self._describe(course.state, choice.setting, choice.trials, len(choice.held_out), outcome.seconds)
+        self._set_weights(course.state, course.state.weights)
 
     @available_if(_steps_in_batches)
     def partial_fit(
@@ -102,28 +110,29 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         """One pass over these rows; a first call also measures second moments and chooses what is not given.
 
         Steps are constant where ``step`` is a number; else they fall as 1/√(1 + t), t counted in first blocks.
+        Later calls are bound to the parameters of the first, or of `fit`; only ``class_weight``, ``memory``,
+        ``n_jobs`` and ``verbose`` may change. ``max_passes``, ``early_stopping`` and ``tol`` have no part in it.
 
         Parameters
         ----------
-        X, y, sample_weight : as in `fit`
+        X, y : as in `fit`
         classes : all classes that will ever come, in the first call; needless for a matrix of labels
+        sample_weight : as in `fit`, relative to their mean in the first block
         hessian_sample : rows to measure second moments on, in the first call; None takes ``X``
         """
         first = not hasattr(self, "_state")
         self._check_parameters()
-        X, y = check_rows_and_labels(self, X, y, reset=first)
-        if not first:
-            X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
-        if first:
-            self._coding = coding_of(y, classes)
-            if len(self._coding.classes) < 2 and not self._coding.multilabel:
-                raise ValueError(
-                    "A first partial_fit needs to know at least two classes; give all of them as classes=."
-                )
-        problem = self._pose(X, y, sample_weight)
-        with one_matrix_thread():
+        self._check_continued(first, classes)
+        with unchanged_on_failure(self), one_matrix_thread():
+            X, y = check_rows_and_labels(self, X, y, reset=first)
             if first:
+                self._coding = announced(y, classes)
+                problem = self._pose(X, y, sample_weight)
                 self._begin(problem, hessian_sample)
+                self._settle()
+            else:
+                X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
+                problem = self._pose(X, y, sample_weight, self._state.unit)
             self._continue(problem)
         return self
 
@@ -138,19 +147,50 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         choice = training.settle(*self._settings(), None)
         horizon = training.recipe.count_steps(len(problem.ids), 1)
         self._state = training.begin(choice.setting, Schedule(0.0, horizon=horizon))
-        self.history_ = {"risk": [], "held_out_accuracy": choice.rehearsal}
+        self.history_ = dict(NO_HISTORY)
         self._describe(self._state, choice.setting, choice.trials, len(choice.held_out), training.seconds)
 
     def _continue(self, problem: Problem) -> None:
-        state = self._state
+        state = self._state.copy()
         projection = Projection(problem, state.coordinates, self.memory, self.n_jobs, self.verbose)
         if state.schedule.n_steps is not None:  # after `fit`, whose steps have come down to zero
-            horizon = max(1, state.schedule.n_steps // state.n_passes)
+            horizon = max(1, state.n_steps // state.n_passes)
             state.schedule = Schedule(state.schedule.first, horizon=horizon)
         before = final_risk(state, projection)
         state, risk = with_smaller_steps(lambda trial: run_block(trial, projection, before), state)
-        self.history_["risk"].append(risk)
+        self._record([risk])
         self._set_weights(state, state.weights)
+
+    def _settle(self) -> None:
+        """Keep the parameters that later blocks are bound to."""
+        parameters = self.get_params(deep=False)
+        self._settled = {name: value for name, value in parameters.items() if name not in FREE_LATER}
+
+    def _check_continued(self, first: bool, classes: ArrayLike | None) -> None:
+        """What blocks can be learned with, and that a later one comes with what the first one settled."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError('class_weight="balanced" cannot be known from a block; give partial_fit a dict.')
+        if first:
+            return
+        for name, settled in self._settled.items():
+            given = getattr(self, name)
+            if given is not settled and given != settled:
+                raise ValueError(
+                    f"{name}={given!r} was {settled!r} when learning began, and partial_fit goes on with that; "
+                    "set it back, or begin anew with fit or a clone."
+                )
+        if classes is not None and not self._coding.multilabel:
+            names = names_and_numbers("classes", classes)[0]
+            if not np.array_equal(names, self.classes_):
+                raise ValueError(f"classes={names} must be those of the first call, {self.classes_}, or None.")
+
+    def _record(self, risk: list[float], accuracy: list[float] | None = None) -> None:
+        """One entry for each pass; accuracies are NaN where no rows were held out."""
+        unknown = [float("nan")] * len(risk)
+        self.history_ = {
+            "risk": self.history_["risk"] + risk,
+            "held_out_accuracy": self.history_["held_out_accuracy"] + (accuracy or unknown),
+        }
 
     def _describe(
         self, state: State, setting: Setting, trials: list[Trial], n_held_out: int, seconds: dict[str, float]
@@ -179,36 +219,22 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         weights, intercept = state.coordinates.to_features(V.astype(np.float64))
         self.coef_ = np.ascontiguousarray(weights.T, dtype=state.V.dtype)
         self.intercept_ = intercept.astype(state.V.dtype)
-        self.classes_, self.n_passes_ = self._coding.classes, state.n_passes
+        self.classes_, self.n_passes_ = self._coding.classes, len(self.history_["risk"])
         self._state = replace(state, coordinates=state.coordinates.at_rest())
         self._objective = state.objective
 
-    def _pose(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> Problem:
-        """Rows, codes and weights; those of weight 0 do not count, the others have weights of mean 1."""
+    def _pose(self, X: Any, y: Any, sample_weight: ArrayLike | None, unit: float | None = None) -> Problem:
+        """Rows, codes and weights in their unit, by default their mean; rows of weight 0 do not count."""
         rows, targets = open_rows(X), self._coding.encode(y)
-        weights = check_weights(sample_weight, rows.n_rows) * self._weigh_classes(y)
-        ids = np.flatnonzero(weights > 0)
-        if not len(ids):
-            raise ValueError(
-                "sample_weight and class_weight leave no sample that counts; give some a weight above 0."
-            )
-        weights = weights / weights[ids].max()
-        return Problem(rows, targets, (weights / weights[ids].mean()).astype(rows.dtype), ids)
-
-    def _weigh_classes(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        if self.class_weight is None:
-            return np.ones(len(y))
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("balanced", None))
-        weights = np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
-        if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-            raise ValueError("class_weight must hold finite numbers of at least 0.")
-        return weights
+        weights = weigh_rows(sample_weight, self.class_weight, y, self._coding, targets)
+        unit = mean_weight(weights) if unit is None else unit
+        return Problem(rows, targets, (weights / unit).astype(rows.dtype), np.flatnonzero(weights > 0), unit)
 
     def _recipe(self) -> Recipe:
         seed = 0 if self.random_state is None else self.random_state
+        generator = check_random_state(seed)  # which refuses what is no seed
         if not isinstance(seed, int | np.integer):
-            seed = check_random_state(seed).randint(2**31 - 1)
+            seed = generator.randint(2**31 - 1)
         multilabel = self._coding.multilabel
         name = self.loss if self.loss != "auto" else "log" if multilabel else "multinomial"
         if name == "multinomial" and multilabel:
@@ -252,6 +278,17 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         return tags
 
 
+@contextmanager
+def unchanged_on_failure(estimator: StochasticLinearClassifier) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__ = before
+        raise
+
+
 def check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     """One group number per row."""
     if groups is None:
@@ -259,11 +296,13 @@ def check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     given = np.asarray(groups)
     if given.shape != (n_rows,):
         raise ValueError(f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample.")
-    return np.unique(given, return_inverse=True)[1]
+    return names_and_numbers("groups", given)[1]
 
 
-def check_learnable(problem: Problem) -> None:
-    """More than one class must have rows that count."""
+def check_learnable(problem: Problem, balanced: bool) -> None:
+    """More than one class must have rows that count; labels may be missing, but not all where they are drawn."""
     targets: Targets = problem.targets
+    if balanced and targets.multilabel and np.all(targets.classes(problem.ids) < 0):
+        raise ValueError("balanced=True has nothing to draw, since no row that counts has a label; check y.")
     if not targets.multilabel and len(np.unique(targets.classes(problem.ids))) < 2:
         raise ValueError("All samples that count are of one class; a classifier needs at least two classes.")

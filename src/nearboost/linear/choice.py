@@ -58,7 +58,7 @@ def choose(
 ) -> tuple[Setting, list[Trial]]:
     """The choice, and all trials in order of the search.
 
-    A change of the damping changes the step alike, because directions with little variance move by their ratio.
+    Step and damping go where the held-out risk is least. Of ranks that are as accurate, the smallest is taken.
     """
     trials: list[Trial] = []
     with progress_bar("Choosing", 9, verbose) as advance:  # trials as a rule
@@ -72,12 +72,12 @@ def choose(
         def climb(best: Setting, change: Callable[[Setting, float], Setting], *others: Setting) -> Setting:
             """Up or down by strides from the best, until that is no better."""
             lower, higher = change(best, 1 / STRIDE), change(best, STRIDE)
-            found = surest(tried([best, lower, higher, *others]), n_judges)
+            found = least_risk(tried([best, lower, higher, *others]))
             if found not in (lower, higher):
                 return found
             by = STRIDE if found == higher else 1 / STRIDE
             for _ in range(MOST_STRIDES - 1):
-                best, found = found, surest(tried([found, change(found, by)]), n_judges)
+                best, found = found, least_risk(tried([found, change(found, by)]))
                 if found == best:
                     break
             return found
@@ -87,17 +87,12 @@ def choose(
             best = climb(best, lambda setting, by: replace(setting, factor=by * (setting.factor or 1.0)))
         if "damping" in free:
             undamped = replace(best, damping=0.0, factor=best.factor and 1.0)  # for scales that differ without end
-            best = climb(best, damped, undamped)
+            best = climb(best, lambda setting, by: replace(setting, damping=by * setting.damping), undamped)
         if "rank" in free:
             ranks = [replace(best, rank=min(rank, largest_rank)) for rank in RANKS]
             good = most_accurate(tried([best, *ranks]), n_judges)
             best = min(good, key=lambda trial: trial.setting.rank).setting
     return best, trials
-
-
-def damped(setting: Setting, by: float) -> Setting:
-    """Damping and step, if it is free, multiplied alike."""
-    return replace(setting, damping=setting.damping * by, factor=setting.factor and setting.factor * by)
 
 
 def most_accurate(trials: list[Trial], n_judges: int) -> list[Trial]:
@@ -107,6 +102,6 @@ def most_accurate(trials: list[Trial], n_judges: int) -> list[Trial]:
     return [trial for trial in trials if trial.accuracy >= enough]
 
 
-def surest(trials: list[Trial], n_judges: int) -> Setting:
-    """The one with the least risk among the most accurate."""
-    return min(most_accurate(trials, n_judges), key=lambda trial: trial.risk).setting
+def least_risk(trials: list[Trial]) -> Setting:
+    """The surest of them."""
+    return min(trials, key=lambda trial: trial.risk).setting

@@ -32,17 +32,17 @@ class OwnFeatures(Method):
 
     def coordinates(self, problem: Problem, recipe: Recipe) -> Coordinates:
         rows, sample = problem.rows, draw_sample(problem.ids, self.n_samples, recipe.way.seed)
-        moment = measure_moment(
+        moment, factor = measure_moment(
             rows, sample, problem.weights, intercept=self.intercept, memory=recipe.memory, n_jobs=recipe.n_jobs
         )
         centre, scale = np.zeros(rows.n_features), np.ones(rows.n_features)
         if self.scaling == "standard":
-            centre = measure_mean(rows, sample, problem.weights)
+            centre = measure_mean(rows, sample, problem.weights, factor)
             about_zero = moment.diagonal()[: rows.n_features]
             variance = about_zero - centre**2
-            constant = variance <= about_zero * 100 * np.finfo(rows.dtype).eps
+            constant = variance <= about_zero * 100 * np.finfo(moment.dtype).eps
             scale = np.sqrt(np.where(constant, 1.0, variance))
-        return Features(moment, moment.diagonal(), centre, scale, self.intercept)
+        return Features(moment, moment.diagonal(), centre, scale, factor, self.intercept)
 
     def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:
         if self.scaling in ("none", "standard"):

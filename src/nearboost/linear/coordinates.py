@@ -42,7 +42,10 @@ class Coordinates(Protocol):
 
 @dataclass(frozen=True)
 class Eigenvectors:
-    """z = Pᵀ(x, 1) in the leading eigenvectors P of the second moment, or Pᵀx without intercept."""
+    """z = Pᵀ(x, 1) in the leading eigenvectors P of the second moment, or Pᵀx without intercept.
+
+    Where the second moment is that of rows times a scale, so are the vectors, but for the constant.
+    """
 
     vectors: Array
     eigenvalues: Array
@@ -72,15 +75,17 @@ class Eigenvectors:
 
 @dataclass(frozen=True)
 class Features:
-    """z = ((x − centre)/scale, 1), the features themselves; without intercept there is no 1.
+    """z = ((f x − centre)/scale, 1), the features themselves; without intercept there is no 1.
 
-    Centred rows make an intercept of their own, −centre/scale · v, which is part of the classifier.
+    Centred rows make an intercept of their own, −centre/scale · v, which is part of the classifier. The factor f
+    is 1 but for rows of extreme size.
     """
 
-    moment: Moment | None  # of (x, 1), or of x without intercept; None at rest
+    moment: Moment | None  # of (f x, 1), or of f x without intercept; None at rest
     about_zero: Array  # its diagonal
     centre: Array
     scale: Array
+    factor: float
     intercept: bool
 
     @property
@@ -103,15 +108,18 @@ class Features:
         return self
 
     def project(self, block: Block) -> NDArray[Any]:
-        dense = block.toarray() if issparse(block) else block
-        z = np.ones((dense.shape[0], dense.shape[1] + self.intercept), dtype=block.dtype)
-        z[:, : dense.shape[1]] = (dense - self.centre.astype(block.dtype)) / self.scale.astype(block.dtype)
+        n_features, dtype = len(self.scale), block.dtype
+        z = np.ones((block.shape[0], n_features + self.intercept), dtype=dtype)
+        features = z[:, :n_features]
+        np.multiply(block.toarray() if issparse(block) else block, dtype.type(self.factor), out=features)
+        features -= self.centre.astype(dtype)
+        features /= self.scale.astype(dtype)
         return z
 
     def to_features(self, V: Array) -> tuple[Array, Array]:
         weights = V[: len(self.scale)] / self.scale[:, np.newaxis]
         constant = V[-1] if self.intercept else np.zeros(V.shape[1])
-        return weights, constant - self.centre @ weights
+        return weights * self.factor, constant - self.centre @ weights
 
     def at_rest(self) -> "Features":
         return replace(self, moment=None)

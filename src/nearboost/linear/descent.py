@@ -81,7 +81,10 @@ class Way:
 
 @dataclass
 class State:
-    """Everything that passes move or need, but for the rows: V are the weights of the coordinates."""
+    """Everything that passes move or need, but for the rows: V are the weights of the coordinates.
+
+    ``unit`` is that of the weights of rows.
+    """
 
     coordinates: Coordinates
     objective: Objective
@@ -89,6 +92,7 @@ class State:
     schedule: Schedule
     way: Way
     V: NDArray[Any]
+    unit: float = 1.0
     total: Array = field(default_factory=lambda: _NO_TOTAL)
     n_averaged: int = 0
     n_steps: int = 0
@@ -127,7 +131,7 @@ def run_pass(state: State, projection: Projection, advance: Advance = silent) ->
     terms = 1.0 if state.objective.softmax else state.V.shape[1]
     if way.balanced:
         terms = len(chosen[1]) / len(problem.ids)
-    return loss / (counted * terms)
+    return loss / max(counted * terms, np.finfo(float).tiny)  # a block may have no label to draw
 
 
 def descend_part(state: State, problem: Problem, part: Mixed, chosen: Any, every: int) -> tuple[float, float]:

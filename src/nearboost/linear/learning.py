@@ -43,7 +43,7 @@ class Judge:
 class Stop:
     """When to stop: after so many passes, or when three of them improve nothing by more than ``tol``.
 
-    What has to improve is the risk, or the accuracy of the ``judge`` if ``by_accuracy``.
+    What has to improve is the risk, or the accuracy of the ``judge`` if ``by_accuracy``, which picks the pass.
     """
 
     n_passes: int
@@ -53,9 +53,9 @@ class Stop:
 
 @dataclass
 class Course:
-    """Risk, and accuracy of the judge if there is one, of each pass; and the weights it led to."""
+    """Risk, and accuracy of the judge if there is one, of each pass; and the state that counts."""
 
-    weights: NDArray[Any]
+    state: State
     risk: list[float] = field(default_factory=list)
     accuracy: list[float] = field(default_factory=list)
 
@@ -67,20 +67,20 @@ class Diverged(Exception):
 def learn(
     state: State, projection: Projection, stop: Stop, judge: Judge | None = None, advance: Advance = silent
 ) -> Course:
-    """Passes until the stop; those with the best accuracy count where accuracy stops."""
-    course, best, waited = Course(state.weights), -np.inf, 0
+    """Passes until the stop; the last counts, or the one with the best accuracy where that stops them."""
+    course, best, waited = Course(state), -np.inf, 0
     for _ in range(stop.n_passes):
         course.risk.append(run_sane_pass(state, projection, advance))
         if judge is not None:
             course.accuracy.append(judge.accuracy(state.weights))
         score = course.accuracy[-1] if stop.by_accuracy else -course.risk[-1]
         waited = 0 if score > best + (stop.tol or 0.0) else waited + 1
-        if score > best or not stop.by_accuracy:
-            course.weights = state.weights.copy()
+        if stop.by_accuracy and score > best:
+            course.state = state.copy()
         best = max(best, score)
         if stop.tol is not None and waited >= PATIENCE:
             break
-    check_sane(state, final_risk(state, projection))
+    check_sane(course.state, final_risk(course.state, projection))
     return course
 
 

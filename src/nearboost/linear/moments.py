@@ -1,5 +1,6 @@
 """Second moments of a sample of rows, E[x xᵀ], and their leading directions."""
 
+import warnings
 from typing import Any, Protocol
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nearboost.base.threads import count_threads, map_in_threads
+from nearboost.linear.scale import measure_scale
 from nearboost.linear.sources import Block, Rows
 
 ROWS_AT_ONCE = 2048  # fixed, as sums depend on it in their last digits
@@ -72,26 +74,30 @@ def measure_moment(
     intercept: bool,
     memory: float,
     n_jobs: int | None,
-) -> Moment:
-    """The second moment of the sampled rows; with ``intercept`` of (x, 1).
+) -> tuple[Moment, float]:
+    """The second moment of the sampled rows times a scale, and the scale; with ``intercept`` of (x, 1).
 
     The matrix is summed block by block, in float64 over blocks. Where it would take more than a quarter of
     ``memory``, the rows themselves are kept instead, as many as fit there.
     """
     width = rows.n_features + intercept
-    shares = np.sqrt(weights[sample] / weights[sample].sum())
+    counts = weights[sample].astype(np.float64)  # sums must be 1 to more digits than means take away
+    shares = np.sqrt(counts / counts.sum())
     sparse = issparse(rows.X)
-    if 8 * width**2 > memory / 4 or (sparse and width > SMALL):
+    as_rows = 8 * width**2 > memory / 4 or (sparse and width > SMALL)
+    few_products = not as_rows and width <= SMALL
+    dtype = np.dtype(np.float64) if few_products else rows.dtype  # small matrices can afford all digits
+    scale = measure_scale(rows, sample, dtype)
+    if as_rows:
         if not sparse:
-            fitting = max(2, int(memory / 4 / (width * rows.dtype.itemsize)))
-            every = -(-len(sample) // fitting)
+            every = -(-len(sample) // max(2, int(memory / 4 / (width * rows.dtype.itemsize))))
+            if every > 1:
+                warn_of_few(len(sample[::every]), len(sample), memory)
             sample, shares = sample[::every], shares[::every] * np.sqrt(every)
-        return SampleMoment(weighted_rows(rows.take(sample), shares, intercept))
-
-    dtype = np.dtype(np.float64) if width <= SMALL else rows.dtype  # small matrices can afford all digits
+        return SampleMoment(weighted_rows(rows.take(sample), shares, scale, intercept)), scale
 
     def product(piece: slice) -> NDArray[Any]:
-        block = weighted_rows(rows.take(sample[piece]).astype(dtype, copy=False), shares[piece], intercept)
+        block = weighted_rows(rows.take(sample[piece]).astype(dtype, copy=False), shares[piece], scale, intercept)
         square = block.T @ block
         return square.toarray() if sparse else square
 
@@ -101,28 +107,41 @@ def measure_moment(
     for first in range(0, len(pieces), threads):  # no more products at a time than threads
         for square in map_in_threads(product, pieces[first : first + threads], threads):
             total += square
-    return MatrixMoment(total, dtype)
+    return MatrixMoment(total, dtype), scale
 
 
-def measure_mean(rows: Rows, sample: NDArray[np.integer], weights: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The mean of the sampled rows, by weight."""
+def warn_of_few(n_rows: int, wanted: int, memory: float) -> None:
+    """Say that the second moment comes from fewer rows than asked for."""
+    warnings.warn(
+        f"memory={memory:g} has room for the second moment of {n_rows} of {wanted} rows; give more, or fewer "
+        "hessian_samples.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def measure_mean(
+    rows: Rows, sample: NDArray[np.integer], weights: NDArray[np.floating], scale: float
+) -> NDArray[np.float64]:
+    """The mean of the sampled rows times the scale, by weight."""
     total = np.zeros(rows.n_features)
     for start in range(0, len(sample), ROWS_AT_ONCE):
         part = sample[start : start + ROWS_AT_ONCE]
-        total += rows.take(part).T.astype(np.float64) @ weights[part].astype(np.float64)
+        total += (rows.take(part).T.astype(np.float64) * scale) @ weights[part].astype(np.float64)
     return total / weights[sample].sum(dtype=np.float64)
 
 
-def weighted_rows(block: Block, factors: NDArray[np.floating], intercept: bool) -> Block:
-    """Each row times its factor, with the factor itself as a last column where there is an intercept."""
+def weighted_rows(block: Block, factors: NDArray[np.floating], scale: float, intercept: bool) -> Block:
+    """Each row times its factor and the scale; the factor itself is a last column where there is an intercept."""
     factors = factors.astype(block.dtype)[:, np.newaxis]
+    scaling = factors * block.dtype.type(scale)
     if issparse(block):
         from scipy.sparse import csr_array, hstack
 
-        scaled = block.multiply(factors)
+        scaled = block.multiply(scaling)
         return csr_array(hstack([scaled, csr_array(factors)]) if intercept else scaled)
     scaled = np.empty((len(block), block.shape[1] + intercept), dtype=block.dtype)
-    np.multiply(block, factors, out=scaled[:, : block.shape[1]])
+    np.multiply(block, scaling, out=scaled[:, : block.shape[1]])
     if intercept:
         scaled[:, -1:] = factors
     return scaled

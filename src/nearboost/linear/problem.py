@@ -12,12 +12,16 @@ from nearboost.linear.targets import Targets
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, their codes and their weights; ``ids`` are the rows that count, rising, with weights of mean 1."""
+    """Rows, their codes and their weights; ``ids`` are the rows that count, rising.
+
+    Weights are counted in ``unit``, so that those of a first block have mean 1.
+    """
 
     rows: Rows
     targets: Targets
     weights: NDArray[Any]
     ids: NDArray[np.int64]
+    unit: float = 1.0
 
     def only(self, ids: NDArray[np.int64]) -> "Problem":
         """The problem of some of the rows."""

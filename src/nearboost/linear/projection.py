@@ -14,6 +14,7 @@ from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.problem import Problem
 
 ROWS_AT_ONCE = 2048
+LEAST_ROOM = 2.0**24  # bytes to work in, however little memory there is for what is kept
 CHUNK, POOL = 16, 16_384  # rows read in one go, and rows that are mixed before they are used
 
 
@@ -36,7 +37,8 @@ class Projection:
 
     Kept rows are drawn one by one. Otherwise a pass goes through the file in chunks of neighbouring rows, drawn
     from all over it; a pool of 1,024 of them is projected and mixed row by row. A file sorted by class is thereby
-    mixed nearly as well as by drawing single rows, which would read a page or more for each.
+    mixed nearly as well as by drawing single rows, which would read a page or more for each. Where rows have very
+    many coordinates the pool is smaller, so that it takes no more than a quarter of ``memory``.
     """
 
     def __init__(
@@ -44,8 +46,11 @@ class Projection:
     ) -> None:
         self.problem, self.coordinates, self.n_jobs = problem, coordinates, n_jobs
         self.n_coordinates = len(coordinates.second_moments)
-        fits = len(problem.ids) * self.n_coordinates * problem.rows.dtype.itemsize <= memory
-        self.kept = self.project(problem.ids, verbose) if fits else None
+        row_bytes = self.n_coordinates * problem.rows.dtype.itemsize
+        room = max(memory, LEAST_ROOM) / row_bytes  # in rows
+        self.pool = int(np.clip(room / 4, 1, POOL))
+        self.at_once = int(np.clip(room / 16, 1, ROWS_AT_ONCE))  # in each thread
+        self.kept = self.project(problem.ids, verbose) if len(problem.ids) * row_bytes <= memory else None
 
     def first(self, rank: int) -> "Projection":
         """The leading coordinates of the rows that are kept."""
@@ -60,17 +65,17 @@ class Projection:
         Z = np.empty((len(ids), self.n_coordinates), dtype=rows.dtype)
 
         def fill(start: int) -> None:
-            part = slice(start, start + ROWS_AT_ONCE)
+            part = slice(start, start + self.at_once)
             Z[part] = self.coordinates.project(rows.take(ids[part]))
 
-        starts = range(0, len(ids), ROWS_AT_ONCE)
+        starts = range(0, len(ids), self.at_once)
         with progress_bar("Projecting", len(starts), verbose) as advance:
             map_in_threads(fill, starts, self.n_jobs if len(starts) > 1 else 1, advance)
         return Z
 
     def thinned(self, most: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """About so many rows, spread evenly, and their coordinates."""
-        every = max(1, len(self.problem.ids) // most)
+        every = max(1, len(self.problem.ids) // min(most, self.pool))
         rows = self.problem.ids[::every]
         return rows, self.project(rows) if self.kept is None else self.kept[::every, : self.n_coordinates]
 
@@ -84,7 +89,7 @@ class Projection:
         starts = CHUNK * generator.permutation(-(-len(ids) // CHUNK))
         order = (starts[:, np.newaxis] + np.arange(CHUNK)).ravel()
         order = order[order < len(ids)]
-        size = max(1, POOL // batch_size) * batch_size
+        size = max(1, self.pool // batch_size) * batch_size
         for first in range(0, len(order), size):
             rows = np.sort(ids[order[first : first + size]])
             places = generator.permutation(len(rows))

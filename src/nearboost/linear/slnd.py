@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
-from nearboost.base.validation import check_positive, check_whole
-from nearboost.linear.base import StochasticLinearClassifier
+from nearboost.base.validation import check_not_negative, check_positive, check_whole
+from nearboost.linear.base import NO_HISTORY, StochasticLinearClassifier
 from nearboost.linear.choice import RANKS, Setting
 from nearboost.linear.coordinates import Coordinates, Eigenvectors
 from nearboost.linear.descent import FixedMetric, Metric, Schedule, State
@@ -33,7 +33,7 @@ class LowRankNewton(Method):
 
     def coordinates(self, problem: Problem, recipe: Recipe) -> Coordinates:
         sample = draw_sample(problem.ids, self.n_samples, recipe.way.seed)
-        moment = measure_moment(
+        moment, scale = measure_moment(
             problem.rows,
             sample,
             problem.weights,
@@ -51,6 +51,7 @@ class LowRankNewton(Method):
                 UserWarning,
                 stacklevel=2,
             )
+        vectors[: problem.rows.n_features] *= scale
         return Eigenvectors(vectors, values, self.intercept)
 
     def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:
@@ -93,10 +94,10 @@ class SLNDClassifier(StochasticLinearClassifier):
     fit_intercept : bool
         Whether a constant 1 is appended to the features.
     early_stopping : bool
-        Whether the held-out part stays out of all learning, stops it, and picks the best pass.
+        Whether a held-out part stays out of all learning, picks the best pass, and stops constant steps.
     tol : float or None
-        Stop a constant step when three passes improve the risk by no more than this, and any step with
-        ``early_stopping`` when they improve the held-out accuracy by no more. None: only ``max_passes`` stops.
+        Stop constant steps when three passes improve the risk by no more than this, or with ``early_stopping``
+        the held-out accuracy. Falling steps come down to zero. None: only ``max_passes`` stops.
     class_weight : dict, "balanced" or None
         What the rows of each class count.
     memory : float
@@ -116,7 +117,8 @@ class SLNDClassifier(StochasticLinearClassifier):
     eigenvalues_ : the largest eigenvalues of the second-moment matrix, falling
     rank_, damping_, step_ : as given or as chosen; the step is the first
     history_ : {"risk": of each pass, "held_out_accuracy": after each pass}. Without ``early_stopping`` held-out
-        rows take part in the learning, and their accuracies are those of the chosen trial
+        rows take part in the learning, and their accuracies are those of the chosen trial. They are NaN where
+        nothing was held out: with rank, damping and step all given, in blocks, and with ``step="theory"``
     report_ : what was chosen, all trials, and seconds
     diagnostics_ : with ``step="theory"``, quantiles of the measured γ_t of the weak separability assumption
     n_passes_ : passes made
@@ -216,10 +218,8 @@ class SLNDClassifier(StochasticLinearClassifier):
             )
         state.n_passes, state.V = n_passes, course.V.astype(problem.rows.dtype)
         self.diagnostics_ = diagnose(course)
-        self.history_ = {
-            "risk": course.risks[len(Z) :: len(Z)].mean(axis=1).tolist(),
-            "held_out_accuracy": [],
-        }
+        self.history_ = dict(NO_HISTORY)
+        self._record(course.risks[len(Z) :: len(Z)].mean(axis=1).tolist())
         self._describe(state, setting, [], 0, training.seconds)
         self._set_weights(state, course.V)
 
@@ -246,8 +246,8 @@ class SLNDClassifier(StochasticLinearClassifier):
         super()._check_parameters()
         check_whole("rank", self.rank, optional=True)
         check_whole("hessian_samples", self.hessian_samples, least=2, optional=True)
-        if self.damping is not None and self.damping != 0:
-            check_positive("damping", self.damping, optional=True)
+        if self.damping is not None:
+            check_not_negative("damping", self.damping)
         check_positive("epsilon", self.epsilon)
         if self.epsilon >= 1:
             raise ValueError(f"epsilon={self.epsilon!r} must lie between 0 and 1.")

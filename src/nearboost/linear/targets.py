@@ -108,11 +108,33 @@ class Coding:
         return targets_from_classes(np.searchsorted(self.classes, y), len(self.classes))
 
 
-def coding_of(y: NDArray[Any], classes: ArrayLike | None = None) -> Coding:
-    """The labels that occur in y, or those announced."""
+def coding_of(y: NDArray[Any]) -> Coding:
+    """The labels that occur in y."""
     check_classification_targets(y)
     if type_of_target(y) == "multilabel-indicator":
         return Coding(np.arange(y.shape[1]), multilabel=True)
     if y.ndim == 2 and y.shape[1] > 1:
         raise ValueError("y has several columns that are not 0/1; fit one classifier per column.")
-    return Coding(np.unique(column_or_1d(y, warn=True) if classes is None else classes), multilabel=False)
+    return Coding(np.unique(column_or_1d(y, warn=True)), multilabel=False)
+
+
+def announced(y: NDArray[Any], classes: ArrayLike | None) -> Coding:
+    """The labels of all blocks, of which y is the first."""
+    coding = coding_of(y)
+    if coding.multilabel:
+        return coding
+    if classes is None:
+        raise ValueError("The first partial_fit must be told all classes that will come; give them as classes=.")
+    names = names_and_numbers("classes", classes)[0]
+    if len(names) < 2:
+        raise ValueError(f"classes={names} is one class only; a classifier needs at least two.")
+    return Coding(names, multilabel=False)
+
+
+def names_and_numbers(what: str, values: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different values, rising, and for each the number of its own."""
+    try:
+        names, numbers = np.unique(np.asarray(values), return_inverse=True)
+    except TypeError:
+        raise ValueError(f"{what} cannot be sorted; give numbers or texts, all of one kind.") from None
+    return names, numbers

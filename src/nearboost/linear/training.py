@@ -72,7 +72,6 @@ class Choice:
 class Outcome:
     """What was learned, and how."""
 
-    state: State
     course: Course
     choice: Choice
     seconds: dict[str, float]
@@ -128,14 +127,14 @@ class Training:
             judge = Judge(problem, choice.held_out, projection.project(choice.held_out), objective)
         self._tick("projection")
         n_rows, n_passes = len(problem.ids), recipe.passes(len(problem.ids))
-        falling = recipe.step is None and judge is None  # such steps are to come down to zero
-        stop = Stop(n_passes, None if falling else recipe.tol, by_accuracy=judge is not None)
+        tol = None if recipe.step is None else recipe.tol  # chosen steps are to come down to zero
+        stop = Stop(n_passes, tol, by_accuracy=judge is not None)
         state = self.begin(choice.setting, Schedule(0.0, n_steps=recipe.count_steps(n_rows, n_passes)))
         with progress_bar("Learning", n_passes * n_rows, recipe.verbose) as advance:
-            state, course = with_smaller_steps(lambda state: learn(state, projection, stop, judge, advance), state)
-        course.accuracy = course.accuracy or choice.rehearsal
+            _, course = with_smaller_steps(lambda state: learn(state, projection, stop, judge, advance), state)
+        course.accuracy = course.accuracy or choice.rehearsal[: len(course.risk)]
         self._tick("passes")
-        return Outcome(state, course, choice, self.seconds)
+        return Outcome(course, choice, self.seconds)
 
     def begin(self, setting: Setting, schedule: Schedule) -> State:
         """Where steps start: at zero, with a constant step where it is given, else with that of the setting."""
@@ -150,15 +149,15 @@ class Training:
             schedule = replace(schedule, first=setting.factor * unit)
         shape = (len(coordinates.second_moments), self.problem.targets.n_columns)
         V = np.zeros(shape, dtype=self.problem.rows.dtype)
-        return State(coordinates, recipe.objective, metric, schedule, recipe.way, V)
+        return State(coordinates, recipe.objective, metric, schedule, recipe.way, V, self.problem.unit)
 
     def _choose(self, choice: Choice, free: set[str]) -> Choice:
         """Trials on a part of the rows, several at a time."""
         recipe, problem = self.recipe, self.problem
         remaining, generator = problem.without(choice.held_out), np.random.default_rng(recipe.way.seed)
         learners = remaining.only(generator.permutation(remaining.ids)[:MOST_LEARNERS])
-        judges = np.sort(generator.permutation(choice.held_out)[:MOST_JUDGES])
-        wide = Projection(learners, self.coordinates, np.inf, recipe.n_jobs)
+        wide = Projection(learners, self.coordinates, recipe.memory, recipe.n_jobs)
+        judges = np.sort(generator.permutation(choice.held_out)[: min(MOST_JUDGES, wide.pool)])
         judge = Judge(problem, judges, wide.project(judges), recipe.objective)
         n_passes = recipe.passes(len(problem.ids))
         schedule = Schedule(0.0, n_steps=recipe.count_steps(len(learners.ids), n_passes))
@@ -171,7 +170,7 @@ class Training:
             except Diverged:
                 return Trial(setting, state.schedule.first, 0.0, np.inf)
             accuracies[setting] = course.accuracy
-            return Trial(setting, state.schedule.first, course.accuracy[-1], judge.risk(course.weights))
+            return Trial(setting, state.schedule.first, course.accuracy[-1], judge.risk(state.weights))
 
         def attempt_all(settings: list[Setting], advance: Advance) -> list[Trial]:
             return map_in_threads(attempt, settings, recipe.n_jobs, advance)

@@ -97,6 +97,14 @@ class Loss:
         share = self.weight_scale * _within(weight, 1.0 / self.weight_scale, "weight")
         return -self._inverse_transfer(np.minimum(share, 1.0))
 
+    def model_state(self) -> dict[str, str]:
+        """What a model file keeps: the name."""
+        return {"name": self.name}
+
+    @staticmethod
+    def from_model_state(state: dict[str, str]) -> "Loss":
+        return get_loss(state["name"])
+
 
 @dataclass(frozen=True)
 class ExponentialLoss(Loss):

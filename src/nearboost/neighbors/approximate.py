@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,20 @@ class HNSW:
     """A graph over the rows in float32; the same rows give the same graph."""
 
     def __init__(self, rows: Rows) -> None:
-        faiss = import_faiss()
+        self.rows = rows
+        _ = self.index  # made now, not with the first query
+
+    @cached_property
+    def index(self) -> Any:
+        """The graph; made anew where a model comes from a file."""
+        faiss, rows = import_faiss(), self.rows
         metric = faiss.METRIC_L1 if rows.metric == "l1" else faiss.METRIC_L2
-        self.index = faiss.IndexHNSWFlat(rows.X.shape[1], LINKS, metric)
-        self.index.hnsw.efConstruction = CONSTRUCTION_BREADTH
+        index = faiss.IndexHNSWFlat(rows.X.shape[1], LINKS, metric)
+        index.hnsw.efConstruction = CONSTRUCTION_BREADTH
         with faiss_threads(1):  # with several, the graph would depend on who comes first
             for start in range(0, len(rows.X), QUERIES_PER_PIECE):
-                self.index.add(nodes(rows, rows.measured(slice(start, start + QUERIES_PER_PIECE))))
+                index.add(nodes(rows, rows.measured(slice(start, start + QUERIES_PER_PIECE))))
+        return index
 
     def search(
         self,

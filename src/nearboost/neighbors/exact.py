@@ -278,7 +278,8 @@ def search_blocks(
 
     n_queries = len(queries.units)
     shadow = padded(queries.shadow, 0, 2) if rows.metric == "l1" else queries.shadow
-    buffer = np.empty(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
+    # Zeros, because matrix libraries may compute with what they overwrite, and chance bits may be signalling.
+    buffer = np.zeros(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
     for first, (block, offsets) in enumerate(rows.blocks):
         scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
         if rows.metric == "l1":

@@ -91,7 +91,7 @@ def _curve(row: dict[str, Any], places: Sequence[float]) -> Curve | None:
 
 
 def _lanes(facts: dict[str, Any]) -> Element | None:
-    """A lane for each cell that has both numbers, the paper's hollow; ours alone where none has both."""
+    """A lane for each cell with both numbers, the paper's hollow, ours filled; ours alone where none has both."""
     measured = [
         (f"{row['name']} · {column}", cell["ours"], cell["paper"])
         for row in facts["rows"]

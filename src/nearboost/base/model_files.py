@@ -1,0 +1,123 @@
+"""Objects in files that cannot run code: a zip of a JSON header and npy arrays."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nearboost.base.model_archive import MOST_BYTES, open_archive, write_archive
+from nearboost.base.model_values import Decoder, Encoder, ModelFileError
+from nearboost.base.names import SKLEARN
+
+__all__ = [
+    "FORMAT",
+    "ModelFileError",
+    "check_can_be_saved",
+    "check_target",
+    "load_object",
+    "objects_in",
+    "read_header",
+    "save_object",
+]
+
+FORMAT = 1
+# What turns a header of an older format into one of the next.
+UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse at once a place where no file can be written."""
+    place = Path(path)
+    if place.is_dir():
+        raise ModelFileError(f"{place} is a folder; give the name of a file to write.")
+    if not place.parent.is_dir():
+        raise ModelFileError(f"{place.parent} is no folder; make it first, or write the model elsewhere.")
+
+
+def save_object(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
+    """Write an object of the table of names to a file; ``name`` is what messages call it."""
+    check_target(path)
+    encoder = Encoder()
+    header = {
+        "format": FORMAT,
+        "versions": {package: version(package) for package in ("nearboost", "numpy", "scikit-learn")},
+        "root": encoder.encode(value, name),
+    }
+    write_archive(Path(path), header, encoder.arrays)
+
+
+def check_can_be_saved(value: Any, name: str = "model") -> None:
+    """Refuse at once what `save_object` would refuse later, after a long fit."""
+    Encoder().encode(value, name)
+
+
+def load_object(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
+    """The object of a file.
+
+    Parameters
+    ----------
+    path : what `save_object` wrote
+    max_bytes : a file that declares more, unpacked, is refused before anything is read
+
+    Raises
+    ------
+    ModelFileError : where the file is missing, damaged, of another kind, or asks for what is not in the table
+    """
+    with open_archive(Path(path), max_bytes) as archive:
+        header = _of_this_format(archive.header)
+        loaded = Decoder(archive.array).decode(header["root"])
+    _warn_of_version(Path(path), header)
+    return loaded
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file says of itself; no array is read and no class imported."""
+    with open_archive(Path(path), MOST_BYTES) as archive:
+        return _of_this_format(archive.header) | {"bytes": archive.n_bytes}
+
+
+def _of_this_format(header: dict[str, Any]) -> dict[str, Any]:
+    found, writer = header["format"], header["versions"]["nearboost"]
+    if found > FORMAT:
+        raise ModelFileError(
+            f"is of format {found}, written by nearboost {writer}, and this one knows formats up to {FORMAT}; "
+            "upgrade nearboost."
+        )
+    for step in range(found, FORMAT):
+        if step not in UPGRADES:
+            raise ModelFileError(
+                f"is of format {found}, which is no longer read; load it with nearboost {writer}, which wrote it, "
+                "or fit the model anew."
+            )
+        header = UPGRADES[step](header)
+    return header
+
+
+def _warn_of_version(path: Path, header: dict[str, Any]) -> None:
+    """scikit-learn promises nothing about attributes from one version to the next."""
+    written, here = header["versions"]["scikit-learn"], version("scikit-learn")
+    if written.split(".")[:2] != here.split(".")[:2] and any(map(_is_theirs, objects_in(header["root"]))):
+        warnings.warn(
+            f"{path} holds objects of scikit-learn {written}, and this is {here}; compare some predictions, "
+            "or fit the model anew.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _is_theirs(coded: Mapping[str, Any]) -> bool:
+    return str(coded["object"]).startswith(SKLEARN)
+
+
+def objects_in(coded: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a header, outer ones first."""
+    if isinstance(coded, Mapping):
+        if "object" in coded:
+            yield coded
+        for part in coded.values():
+            yield from objects_in(part)
+    elif isinstance(coded, list):
+        for part in coded:
+            yield from objects_in(part)

@@ -1,0 +1,43 @@
+"""``nearboost evaluate``: how right a model is on labelled data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
+
+
+@command
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    data: Annotated[str, typer.Argument(help="Folder of images or file of vectors.", show_default=False)],
+    part: Annotated[
+        str, typer.Option(help="Items to ask about: all, train or test; auto is test where the data is divided.")
+    ] = "auto",
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all measures as JSON.")] = False,
+) -> Exit:
+    """Measure a model on labelled data that it has not seen.
+
+    Images that it was fitted on are counted and told of, because they flatter it.
+
+    Example: `nearboost evaluate scenes.nb pictures --part test`
+    """
+    from nearboost.datasets import open_dataset
+    from nearboost.evaluation.checking import as_lines, evaluate_model
+    from nearboost.evaluation.fitting import check_part, choose_part
+    from nearboost.models import load_model
+
+    check_part(part)
+    loaded = load_model(model)
+    dataset = choose_part(open_dataset(data, layout), part, "test")
+    found = evaluate_model(loaded, dataset, n_jobs=threads, verbose=progress())
+    if found["trained_on"]:
+        tell(f"Note: {found['trained_on']} of {found['items']} images vote in this model: it was fitted on them.")
+    if as_json:
+        give_json(found)
+    else:
+        give("\n".join(as_lines(found)))
+    return tell_skipped(found["skipped"])

@@ -1,0 +1,46 @@
+"""``nearboost explain``: who voted on an item, as a picture or a table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json
+
+
+@command
+def explain(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    item: Annotated[str, typer.Argument(help="An image, or a file of rows.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="The .png file of an image's voters.", show_default="ITEM-voters.png")
+    ] = None,
+    row: Annotated[int, typer.Option(min=0, help="Which row of a file of rows.")] = 0,
+    about: Annotated[
+        str | None, typer.Option(help="Votes for and against this class, instead of the one said.")
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="How many voters are shown.")] = 24,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the voters as JSON.")] = False,
+) -> Exit:
+    """Show the training items behind one answer, each with its vote for or against the class.
+
+    For an image a picture of thumbnails is written; for a row a table is printed.
+
+    Example: `nearboost explain scenes.nb new-pictures/coast.jpg --out coast-voters.png`
+    """
+    from dataclasses import asdict
+
+    from nearboost.models import load_model
+    from nearboost.models.drawing import draw_item
+    from nearboost.models.votes import as_lines, explain_item
+
+    loaded = load_model(model)
+    vote = explain_item(loaded, item, row=row, about=about)
+    written = draw_item(loaded, vote, item, out, most) if loaded.features is not None else None
+    if as_json:
+        give_json(asdict(vote) | {"picture": None if written is None else str(written)})
+    else:
+        give("\n".join(as_lines(vote, most)))
+        if written is not None:
+            give(f"Picture: {written}")
+    return Exit.DONE

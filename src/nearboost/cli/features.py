@@ -1,0 +1,47 @@
+"""``nearboost features``: images as rows of numbers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
+
+
+@command
+def features(
+    data: Annotated[str, typer.Argument(help="Folder of images.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder for X.npy, labels.csv and the store.")] = Path("features"),
+    descriptor: Annotated[
+        str,
+        typer.Option("--features", help="gist, pixels, bif, bag, pyramid, fisher, embedding:FILE."),
+    ] = "gist",
+    model: Annotated[
+        Path | None, typer.Option(help="Use the features of this model file instead.", show_default=False)
+    ] = None,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    seed: Annotated[int, typer.Option(min=0, help="Of whatever is drawn.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> Exit:
+    """Describe the images of a folder once, and keep the rows for other commands.
+
+    What must be learned is learned from the train part, where the data is divided. Interrupted, the next call goes
+    on where this one was. The folder is data for all other commands.
+
+    Example: `nearboost features pictures --features gist --out rows` and then `nearboost fit rows`
+    """
+    from nearboost.datasets import open_dataset
+    from nearboost.evaluation.extraction import extract_rows
+
+    dataset = open_dataset(data, layout)
+    for note in dataset.notes:
+        tell(f"Note: {note}")
+    found = extract_rows(
+        dataset, out, features=descriptor, model=model, seed=seed, n_jobs=threads, verbose=progress()
+    )
+    if as_json:
+        give_json(found)
+    else:
+        give(f"Rows: {out / 'X.npy'} ({found['items']} of {found['numbers']} numbers)")
+    return tell_skipped(found["skipped"])

@@ -1,0 +1,72 @@
+"""``nearboost fit``: one method on all training items, kept in a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
+
+
+@command
+def fit(
+    data: Annotated[str, typer.Argument(help="Folder of images or file of vectors.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.nb"),
+    features: Annotated[
+        str, typer.Option(help="Descriptor of images: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE.")
+    ] = "gist",
+    method: Annotated[
+        str, typer.Option(help="Method, perhaps with settings, as in unn:n_prototypes=0.1.")
+    ] = "unn",
+    part: Annotated[
+        str, typer.Option(help="Items to fit to: all, train or test; auto is train where the data is divided.")
+    ] = "auto",
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    scale: Annotated[
+        bool,
+        typer.Option("--scale", help="Give features mean 0 and deviation 1; else rows are taken as they are."),
+    ] = False,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder that keeps descriptors, for other calls.", show_default=False)
+    ] = None,
+    thumbnails: Annotated[bool, typer.Option(help="Keep a small picture of every image that votes.")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Of whatever is drawn.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> Exit:
+    """Fit a model to your images or vectors and write it to one file.
+
+    The file holds features, classifier, class names and where each prototype came from. Loading it runs no code.
+
+    Example: `nearboost fit pictures --features gist --method unn --out scenes.nb`
+    """
+    from nearboost.base.model_files import check_target
+    from nearboost.datasets import open_dataset
+    from nearboost.evaluation.fitting import check_part, choose_part, fit_model
+    from nearboost.models import save
+    from nearboost.models.info import summary_of
+
+    check_part(part)
+    check_target(out)
+    dataset = open_dataset(data, layout)
+    for note in dataset.notes:
+        tell(f"Note: {note}")
+    fitted = fit_model(
+        choose_part(dataset, part, "train"),
+        features=features,
+        method=method,
+        scale=scale,
+        store=store,
+        thumbnails=thumbnails,
+        seed=seed,
+        n_jobs=threads,
+        verbose=progress(),
+    )
+    save(fitted.model, out)
+    if as_json:
+        give_json(summary_of(out) | {"skipped": fitted.skipped})
+    else:
+        accuracy = getattr(fitted.model.last_step, "held_out_accuracy_", None)
+        held_out = "" if accuracy is None else f", held-out accuracy {accuracy:.1%}"
+        give(f"Model: {out} ({fitted.model.n_training} items, {len(fitted.model.classes)} classes{held_out})")
+    return tell_skipped(fitted.skipped)

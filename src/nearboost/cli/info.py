@@ -1,0 +1,29 @@
+"""``nearboost info``: what is in a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json
+
+
+@command
+def info(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> Exit:
+    """Say what is in a model file: features, classifier, classes, versions and sizes.
+
+    Only the header is read; no array is loaded and nothing is run.
+
+    Example: `nearboost info scenes.nb`
+    """
+    from nearboost.models.info import as_lines, summary_of
+
+    found = summary_of(model)
+    if as_json:
+        give_json(found)
+    else:
+        give("\n".join(as_lines(found)))
+    return Exit.DONE

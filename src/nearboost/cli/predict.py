@@ -1,0 +1,49 @@
+"""``nearboost predict``: the class of each image or row."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
+
+
+@command
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    items: Annotated[list[str], typer.Argument(help="Images, folders of them, or a file of rows.")],
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv or .parquet file; else the table is printed.", show_default=False)
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Name so many of the likeliest classes.")] = 1,
+    reject_below: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Mark items whose probability is smaller.", show_default=False),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+) -> Exit:
+    """Say the class of each image or row, with its probability.
+
+    A file that cannot be read is skipped and told of; the exit code is then 3.
+
+    Example: `nearboost predict scenes.nb new-pictures --top 3 --reject-below 0.6 --out predictions.csv`
+    """
+    from nearboost.models import load_model
+    from nearboost.models.items import open_items
+    from nearboost.models.tables import as_csv, check_table_name, prediction_columns, write_table
+
+    check_table_name(out)
+    loaded = load_model(model)
+    opened = open_items(items, are_images=loaded.features is not None)
+    found = loaded.predict(opened.items, n_jobs=threads, verbose=progress())
+    columns = prediction_columns(found, opened.names, top=top, reject_below=reject_below)
+    skipped = {opened.names[place]: why for place, why in found.skipped.items()}
+    if out is not None:
+        write_table(out, columns)
+    if as_json:
+        lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+        give_json({"predictions": lines, "skipped": skipped})
+    else:
+        give(as_csv(columns).rstrip("\n") if out is None else f"Predictions: {out} ({len(columns['name'])} items)")
+    return tell_skipped(skipped)

@@ -1,0 +1,45 @@
+"""``nearboost prune``: a model with fewer prototypes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
+
+
+@command
+def prune(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    keep: Annotated[
+        float, typer.Option(min=0, help="Prototypes to keep: a share below 1, or a number of 2 or more.")
+    ] = 0.1,
+    out: Annotated[
+        Path | None, typer.Option(help="The model file to write.", show_default="MODEL-pruned.nb")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="The training data, where it is not in the file.", show_default=False)
+    ] = None,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> Exit:
+    """Keep the best prototypes only, with weights learned anew; queries get faster and the file smaller.
+
+    A model whose rows all vote has them in its file; one of prototypes needs `--data`.
+
+    Example: `nearboost prune scenes.nb --keep 0.05 --out small.nb`
+    """
+    from nearboost.evaluation.checking import prune_file
+
+    target = out or model.with_name(f"{model.stem}-pruned.nb")
+    found = prune_file(model, keep, target, data=data, layout=layout, n_jobs=threads, verbose=progress())
+    if as_json:
+        give_json(found)
+    else:
+        before, after = found["before"], found["after"]
+        kept = f"{after['prototypes']} prototypes of {before['prototypes']}"
+        give(f"Model: {target} ({kept}, {after['bytes']:,} bytes)")
+        if after["held_out_accuracy"] is not None and before["held_out_accuracy"] is not None:
+            give(f"Held-out accuracy {after['held_out_accuracy']:.1%}, before {before['held_out_accuracy']:.1%}")
+    return tell_skipped(found["skipped"])

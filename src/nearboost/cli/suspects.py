@@ -1,0 +1,50 @@
+"""``nearboost suspects``: training items that may be labelled wrongly."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
+
+
+@command
+def suspects(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    data: Annotated[
+        str | None, typer.Option(help="The training data, where it is not in the file.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="The page to write; a .csv file of the same name lies beside it.")
+    ] = Path("suspects.html"),
+    most: Annotated[int, typer.Option(min=1, help="How many are shown.")] = 100,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    part: Annotated[
+        str, typer.Option(help="Items of the data: all, train or test; auto is train where it is divided.")
+    ] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+) -> Exit:
+    """Find training items whose held-out vote disagrees most with their label.
+
+    Without `--data` the held-out votes in the file are used; with it, the classifier is fitted anew on five folds.
+
+    Example: `nearboost suspects scenes.nb --out suspects.html`
+    """
+    from nearboost.evaluation.checking import find_suspects, write_suspects
+
+    findings, skipped = find_suspects(
+        model, data, layout=layout, part=part, most=most, n_jobs=threads, verbose=progress()
+    )
+    table = write_suspects(findings, out, model.name)
+    if as_json:
+        listed = [
+            {"name": one.name, "label": one.label, "said": one.said, "own": one.own, "other": one.other}
+            for one in findings.suspects
+        ]
+        give_json({"page": str(out), "table": str(table), "judged": findings.n_judged, "suspects": listed})
+    else:
+        give(
+            f"Page: {out} ({len(findings.suspects)} suspects of {findings.n_judged} judged items), table: {table}"
+        )
+    return tell_skipped(skipped)

@@ -1,0 +1,205 @@
+"""A model and labelled data: how right it is, and what to fit anew from the data."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from nearboost.base.model_files import check_target
+from nearboost.base.threads import map_in_threads
+from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.evaluation.fitting import check_part, choose_part, groups_for, with_origins
+from nearboost.evaluation.measures import class_accuracies, confusion, measure
+from nearboost.features.store import content_of
+from nearboost.models import Model, load_model, save
+from nearboost.models.pruning import check_prunable, prune_model, with_last_step
+from nearboost.models.suspects import Findings, suspects_csv, suspects_in, suspects_of, suspects_page
+
+
+class Rows(NamedTuple):
+    """The items of a data set that could be described, their rows, and what was wrong with the others, by name."""
+
+    rows: NDArray[Any]
+    dataset: Dataset
+    skipped: dict[str, str]
+
+
+def rows_of(model: Model, dataset: Dataset, *, n_jobs: int | None = None, verbose: int = 0) -> Rows:
+    """Labelled items as the model's classifier wants them."""
+    takes, has = ("vectors" if model.features is None else "images"), dataset.kind
+    if takes != has:
+        raise DataError(f"The model takes {takes}, and {dataset.name} holds {has}; give what it was fitted on.")
+    unknown = sorted(set(dataset.classes) - set(model.classes))
+    if unknown:
+        raise DataError(f"{dataset.name} has the class {unknown[0]!r}, which the model does not know.")
+    found = model.describe(dataset.items, n_jobs=n_jobs, verbose=verbose)
+    skipped = {dataset.names[i]: why for i, why in found.skipped.items()}
+    if not len(found.places):
+        raise DataError(f"No image of {dataset.name} could be described: {next(iter(skipped.values()))}")
+    return Rows(found.rows, dataset.take(found.places), skipped)
+
+
+def codes_of(model: Model, dataset: Dataset) -> NDArray[Any]:
+    """Labels as the classifier knows them."""
+    if dataset.is_multilabel:
+        labels = np.zeros((len(dataset), len(model.classes)), dtype=np.int64)
+        labels[:, [model.classes.index(name) for name in dataset.classes]] = dataset.labels
+        return labels
+    code_of = {name: code for code, name in enumerate(model.classes)}
+    return np.array([code_of[str(label)] for label in dataset.labels], dtype=np.int64)
+
+
+def evaluate_model(
+    model: Model, dataset: Dataset, *, n_jobs: int | None = None, verbose: int = 0
+) -> dict[str, Any]:
+    """Measures, confusions and what is right of each class, as plain numbers and texts."""
+    found = rows_of(model, dataset, n_jobs=n_jobs, verbose=verbose)
+    said = model.predict_rows(found.rows)
+    scores = None
+    if said.probabilities is None and hasattr(model.classifier, "decision_function"):
+        scores = model.classifier.decision_function(found.rows)
+    truth = codes_of(model, found.dataset)
+    several = truth.ndim == 2
+    labels = truth if several else np.array(model.classes)[truth]
+    answer: dict[str, Any] = {
+        "data": dataset.name,
+        "items": len(found.rows),
+        "measures": measure(labels, said.labels, model.classes, probabilities=said.probabilities, scores=scores),
+        "classes": list(model.classes),
+        "trained_on": count_known(model, found.dataset, n_jobs),
+        "skipped": found.skipped,
+    }
+    if not several:
+        counts = confusion(labels, said.labels, model.classes)
+        answer |= {"confusion": counts, "class_accuracy": class_accuracies(counts)}
+    return answer
+
+
+def count_known(model: Model, dataset: Dataset, n_jobs: int | None) -> int:
+    """How many of the images are, byte by byte, among those that the model learned from."""
+    if model.origins is None or dataset.kind != "images":
+        return 0
+    known = set(model.origins.hashes.tolist()) - {""}
+    if not known:
+        return 0
+    hashes = map_in_threads(lambda item: content_of(item)[0], list(dataset.items), n_jobs)
+    return sum(found in known for found in hashes)
+
+
+def refit_pruned(
+    model: Model, dataset: Dataset, n_prototypes: int | float, *, n_jobs: int | None = None, verbose: int = 0
+) -> tuple[Model, dict[str, str]]:
+    """The classifier fitted anew on the data, with so many prototypes; and what was skipped."""
+    check_prunable(model)
+    found = rows_of(model, dataset, n_jobs=n_jobs, verbose=verbose)
+    labels, rows = codes_of(model, found.dataset), model.before_last_step(found.rows)
+    old = model.last_step
+    new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
+    new.fit(rows, labels, **groups_for(new, found.dataset))
+    facts = model.facts | {"data": dataset.name, "items": len(rows), "skipped": len(found.skipped)}
+    pictures = model.origins is not None and model.origins.pictures is not None
+    pruned = replace(with_last_step(model, new), facts=facts)
+    return with_origins(pruned, found.dataset, labels, pictures, n_jobs, verbose), found.skipped
+
+
+def prune_file(
+    path: Path,
+    keep: float,
+    out: Path,
+    *,
+    data: str | None = None,
+    layout: str = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> dict[str, Any]:
+    """Write a model of fewer prototypes; what it was and is, and what was skipped."""
+    check_target(out)
+    model = load_model(path)
+    check_prunable(model)
+    wanted = keep if 0 < keep < 1 else whole_number(keep)
+    skipped: dict[str, str] = {}
+    if data is None:
+        pruned = prune_model(model, wanted)
+    else:
+        dataset = choose_part(open_dataset(data, layout), "auto", "train")
+        pruned, skipped = refit_pruned(model, dataset, wanted, n_jobs=n_jobs, verbose=verbose)
+    save(pruned, out)
+    return {"model": str(out), "before": _size_of(model, path), "after": _size_of(pruned, out), "skipped": skipped}
+
+
+def whole_number(keep: float) -> int:
+    if keep != int(keep) or keep < 2:
+        raise ValueError(f"--keep {keep:g} is neither a share below 1 nor a whole number of 2 or more.")
+    return int(keep)
+
+
+def _size_of(model: Model, path: Path) -> dict[str, Any]:
+    classifier = model.last_step
+    return {
+        "prototypes": len(model.voters),
+        "bytes": path.stat().st_size,
+        "held_out_accuracy": getattr(classifier, "held_out_accuracy_", None),
+    }
+
+
+def find_suspects(
+    path: Path,
+    data: str | None,
+    *,
+    layout: str = "auto",
+    part: str = "auto",
+    most: int = 100,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> tuple[Findings, dict[str, str]]:
+    """The suspects of a model's file, or of its training data; and what was skipped."""
+    check_part(part)
+    model = load_model(path)
+    if data is None:
+        return suspects_of(model, most), {}
+    dataset = choose_part(open_dataset(data, layout), part, "train")
+    found = rows_of(model, dataset, n_jobs=n_jobs, verbose=verbose)
+    some = found.dataset
+    items = list(some.items) if some.kind == "images" else None
+    findings = suspects_in(
+        model, found.rows, some.labels, some.names, items, some.groups, most=most, verbose=verbose
+    )
+    return findings, found.skipped
+
+
+def write_suspects(findings: Findings, out: Path, name: str) -> Path:
+    """The page, and the table beside it."""
+    table = out.with_suffix(".csv")
+    if table == out:
+        raise ValueError(f"{out} is to hold a page; give a name that ends in .html.")
+    out.write_text(suspects_page(findings, f"Suspects of {name}"), encoding="utf-8")
+    table.write_text(suspects_csv(findings), encoding="utf-8")
+    return table
+
+
+def as_lines(found: dict[str, Any]) -> list[str]:
+    """An evaluation as text."""
+    names = {
+        "accuracy": "accuracy",
+        "mean_class_accuracy": "mean class accuracy",
+        "top5": "top 5",
+        "log_loss": "log-loss",
+        "ece": "calibration error",
+        "mean_auc": "mean AUC",
+        "mean_average_precision": "mean average precision",
+    }
+    lines = [f"{found['data']}: {found['items']} items"]
+    for key, title in names.items():
+        value = found["measures"].get(key)
+        if value is not None:
+            lines.append(f"{title:<24}{value:.4f}")
+    wide = max(map(len, found["classes"]))
+    for name, right, counts in zip(
+        found["classes"], found.get("class_accuracy", []), found.get("confusion", []), strict=False
+    ):
+        if right is not None:
+            lines.append(f"  {name:<{wide}}  {right:7.1%} of {sum(counts)}")
+    return lines

@@ -1,0 +1,119 @@
+"""What is in a model file, from its header alone: no array is read and no class imported."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from nearboost.base.model_files import objects_in, read_header
+
+CHOSEN = ("n_neighbors_", "n_rounds_", "held_out_accuracy_", "temperature_", "terms_", "rank_")
+MOST_TEXT = 200
+
+
+def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Plain facts for people and programs."""
+    header = read_header(path)
+    root, arrays = header["root"], header["arrays"]
+    found: dict[str, Any] = {
+        "file": os.fspath(path),
+        "file_bytes": os.path.getsize(path),
+        "format": header["format"],
+        "versions": header["versions"],
+        "arrays": len(arrays),
+        "array_bytes": header["bytes"],
+        "holds": root.get("object") if isinstance(root, Mapping) else type(root).__name__,
+    }
+    if found["holds"] != "Model":
+        return found | ({"model": _object(root, arrays)} if isinstance(root, Mapping) and "object" in root else {})
+    state = root["state"]
+    classes, facts = _plain(state["classes"], arrays), _plain(state["facts"], arrays)
+    return found | {
+        "facts": facts,
+        "classes": classes,
+        "features": _object(state["features"], arrays) if state["features"] else None,
+        "classifier": _object(state["classifier"], arrays),
+        "training_rows_in_file": any("_data" in one["state"] for one in objects_in(state["classifier"])),
+        **_of_origins(state["origins"], arrays),
+    }
+
+
+def _of_origins(coded: Any, arrays: list[Any]) -> dict[str, Any]:
+    if not coded:
+        return {"voters": 0, "thumbnails": False}
+    origins = coded["state"]
+    return {"voters": _shape(origins["rows"], arrays)[0], "thumbnails": origins["pictures"] is not None}
+
+
+def _object(coded: Mapping[str, Any], arrays: list[Any]) -> dict[str, Any]:
+    """A class, its parameters (steps nested), and what its fit chose."""
+    parameters = {name: _plain(one, arrays) for name, one in coded["parameters"].items()}
+    chosen = {name.rstrip("_"): _plain(coded["state"][name], arrays) for name in CHOSEN if name in coded["state"]}
+    return {"class": coded["object"], "parameters": parameters} | ({"chosen": chosen} if chosen else {})
+
+
+def _plain(coded: Any, arrays: list[Any]) -> Any:
+    """A value of the header as JSON that people read; arrays by their kind and shape."""
+    if isinstance(coded, list):
+        return [_plain(one, arrays) for one in coded]
+    if isinstance(coded, str):
+        return coded if len(coded) <= MOST_TEXT else coded[:MOST_TEXT] + "…"
+    if not isinstance(coded, Mapping):
+        return coded
+    if "object" in coded:
+        return _object(coded, arrays)
+    [(kind, content)] = coded.items()
+    if kind == "dict":
+        return {str(_plain(key, arrays)): _plain(one, arrays) for key, one in content}
+    if kind == "tuple":
+        return _plain(content, arrays)
+    if kind == "array":
+        told = arrays[content]
+        return f"array of {told['dtype']}, {' x '.join(map(str, told['shape'])) or 'one number'}"
+    return f"{kind}" if kind != "float" else content
+
+
+def _shape(coded: Mapping[str, Any], arrays: list[Any]) -> list[int]:
+    shape: list[int] = arrays[coded["array"]]["shape"]
+    return shape
+
+
+def as_lines(summary: Mapping[str, Any]) -> list[str]:
+    """The summary as text."""
+    versions = ", ".join(f"{package} {number}" for package, number in summary["versions"].items())
+    lines = [
+        f"{summary['file']}: {summary['holds']}, format {summary['format']}, {summary['file_bytes']:,} bytes",
+        f"written by      {versions}",
+        f"arrays          {summary['arrays']} of {summary['array_bytes']:,} bytes",
+    ]
+    if "model" in summary:
+        return [*lines, *_lines_of("object", summary["model"])]
+    if "facts" not in summary:
+        return lines
+    facts, classes = summary["facts"], summary["classes"]
+    shown = ", ".join(classes[:12]) + (f" and {len(classes) - 12} more" if len(classes) > 12 else "")
+    pictures = "with" if summary["thumbnails"] else "without"
+    lines += [
+        f"data            {facts.get('data')}: {facts.get('items')} {facts.get('kind')}",
+        f"method          {facts.get('method')}, seed {facts.get('seed')}",
+        f"classes         {len(classes)}: {shown}",
+        f"voters          {summary['voters']}, {pictures} thumbnails",
+        f"training rows   {'in the file' if summary['training_rows_in_file'] else 'not in the file'}",
+    ]
+    if summary["features"]:
+        lines += _lines_of("features", summary["features"])
+    return [*lines, *_lines_of("classifier", summary["classifier"])]
+
+
+def _lines_of(title: str, one: Mapping[str, Any], indent: str = "") -> list[str]:
+    lines = [f"{indent}{title:<16}{one['class']}"]
+    for name, value in one["parameters"].items():
+        steps = value if isinstance(value, list) else []
+        if name == "steps":
+            for step in steps:
+                lines += _lines_of(step[0], step[1], indent + "  ")
+        elif isinstance(value, Mapping) and "class" in value:
+            lines += _lines_of(name, value, indent + "  ")
+        else:
+            lines.append(f"{indent}  {name} = {value!r}")
+    lines += [f"{indent}  {name}: {value!r} (chosen)" for name, value in one.get("chosen", {}).items()]
+    return lines

@@ -1,0 +1,170 @@
+"""Training items whose held-out vote disagrees most with their label: likely mistakes of labelling."""
+
+import csv
+import io
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from nearboost.base.progress import progress_bar
+from nearboost.models.model import Model
+from nearboost.models.origins import thumbnail
+
+N_FOLDS = 5
+COLUMNS = ("name", "label", "said", "probability_of_label", "probability_of_said")
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """An item whose label and whose held-out vote differ.
+
+    Attributes
+    ----------
+    name : what it is called
+    label : as it was given
+    said : by the others
+    own, other : the probabilities of the two
+    picture : a thumbnail, or None
+    """
+
+    name: str
+    label: str
+    said: str
+    own: float
+    other: float
+    picture: bytes | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The suspects, the worst first; how many items were judged, and how many of all there are."""
+
+    suspects: list[Suspect]
+    n_judged: int
+    n_items: int
+
+
+def suspects_of(model: Model, most: int = 100) -> Findings:
+    """From what the model's file holds: the held-out votes of boosted neighbours, and thumbnails of all items."""
+    classifier, origins = model.last_step, model.origins
+    if not hasattr(classifier, "held_out_rows_") or origins is None or len(origins.rows) < model.n_training:
+        raise ValueError(
+            "The training items or their held-out votes are not in the model's file; give them with --data."
+        )
+    _refuse_several(model)
+    rows = classifier.held_out_rows_
+    chances = classifier._calibration.probabilities(classifier.held_out_scores_.toarray())
+    truth = origins.labels[rows]
+    worst, said = _worst(chances, truth, most)
+    found = [
+        Suspect(
+            str(origins.names[rows[i]]),
+            model.classes[truth[i]],
+            model.classes[said[i]],
+            float(chances[i, truth[i]]),
+            float(chances[i, said[i]]),
+            origins.picture(int(rows[i])),
+        )
+        for i in worst.tolist()
+    ]
+    return Findings(found, len(rows), model.n_training)
+
+
+def suspects_in(
+    model: Model,
+    rows: NDArray[Any],
+    labels: NDArray[Any],
+    names: Sequence[str],
+    items: Sequence[Any] | None = None,
+    groups: NDArray[Any] | None = None,
+    *,
+    most: int = 100,
+    verbose: int = 0,
+) -> Findings:
+    """From rows of the training items: the classifier is fitted anew on folds, and each item judged without it."""
+    _refuse_several(model)
+    if not hasattr(model.classifier, "predict_proba"):
+        raise ValueError(f"{type(model.last_step).__name__} gives no probabilities; fit unn, n3 or slnd.")
+    codes = np.array([model.classes.index(label) for label in labels.tolist()])
+    chances = held_out(model.classifier, rows, codes, len(model.classes), groups, verbose)
+    worst, said = _worst(chances, codes, most)
+    found = [
+        Suspect(
+            names[i],
+            model.classes[codes[i]],
+            model.classes[said[i]],
+            float(chances[i, codes[i]]),
+            float(chances[i, said[i]]),
+            None if items is None else thumbnail(items[i]) or None,
+        )
+        for i in worst.tolist()
+    ]
+    return Findings(found, len(rows), len(rows))
+
+
+def held_out(
+    classifier: Any, X: NDArray[Any], y: NDArray[Any], n_classes: int, groups: NDArray[Any] | None, verbose: int
+) -> NDArray[np.float64]:
+    """Probabilities of each row by a classifier that was fitted without it, and without its group."""
+    smallest = int(np.bincount(y)[np.unique(y)].min())
+    if smallest < 2:
+        raise ValueError("A class has one item only, which nobody else can judge; leave it out or give more.")
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    folds = kind(min(N_FOLDS, smallest), shuffle=True, random_state=0)
+    chances = np.zeros((len(X), n_classes))
+    with progress_bar("Judging folds", folds.get_n_splits(), verbose) as advance:
+        for train, test in folds.split(X, y, groups):
+            fitted = clone(classifier).fit(X[train], y[train])
+            chances[np.ix_(test, fitted.classes_)] = fitted.predict_proba(X[test])
+            advance()
+    return chances
+
+
+def _refuse_several(model: Model) -> None:
+    if model.origins is not None and model.origins.labels.ndim == 2:
+        raise ValueError("Items with several labels have no suspects yet; ask about one class at a time.")
+
+
+def _worst(
+    chances: NDArray[np.float64], truth: NDArray[Any], most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Items that are said to be of another class, by how much likelier that is; and what is said of all."""
+    said = chances.argmax(axis=1)
+    every = np.arange(len(truth))
+    lead = chances[every, said] - chances[every, truth]
+    disagree = np.flatnonzero(said != truth)
+    return disagree[np.argsort(-lead[disagree], kind="stable")][:most], said
+
+
+def suspects_csv(findings: Findings) -> str:
+    """One line for each suspect."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([one.name, one.label, one.said, one.own, one.other] for one in findings.suspects)
+    return file.getvalue()
+
+
+def suspects_page(findings: Findings, title: str) -> str:
+    """A page of thumbnails that asks for nothing from elsewhere."""
+    from jinja2 import Environment, PackageLoader
+
+    pages = Environment(loader=PackageLoader("nearboost.models"), autoescape=True)
+    cards = [
+        {
+            "name": one.name,
+            "label": one.label,
+            "said": one.said,
+            "own": f"{one.own:.1%}",
+            "other": f"{one.other:.1%}",
+            "picture": f"data:image/jpeg;base64,{b64encode(one.picture).decode()}" if one.picture else None,
+        }
+        for one in findings.suspects
+    ]
+    return pages.get_template("suspects.html").render(title=title, cards=cards, findings=findings)

@@ -1,0 +1,146 @@
+"""Who voted on an item, by name and with a sign: what speaks for a class and what against it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.boosting.explanation import Explanation
+from nearboost.inn.explanation import CodeExplanation
+from nearboost.models.items import open_items
+from nearboost.models.model import Model
+
+
+@dataclass(frozen=True)
+class Voter:
+    """A training item and what it said.
+
+    Attributes
+    ----------
+    row : its number in the training set
+    name : what it is called
+    label : its class
+    vote : above 0 for the class that is asked about, below 0 against it
+    distance : how far it is, where the classifier measures that
+    """
+
+    row: int
+    name: str
+    label: str
+    vote: float
+    distance: float | None
+
+
+@dataclass(frozen=True)
+class Vote:
+    """The vote on one item.
+
+    Attributes
+    ----------
+    said : the class that the model says
+    probability : of that class, where the classifier gives one
+    about : the class that votes are for or against
+    voters : the strongest first
+    """
+
+    said: str
+    probability: float | None
+    about: str
+    voters: list[Voter]
+
+    @property
+    def balance(self) -> tuple[float, float]:
+        """The sum of the votes for the class, and of those against it."""
+        votes = np.array([voter.vote for voter in self.voters])
+        return float(votes[votes > 0].sum()), float(votes[votes < 0].sum())
+
+
+def explain(model: Model, rows: NDArray[Any], about: str | None = None) -> list[Vote]:
+    """The voters on some rows, for and against the class ``about``, or the one that the model says.
+
+    Boosted neighbours: what each adds to the score of the class. Codes: the weight of a sample, negative where it
+    is of another class.
+    """
+    if not hasattr(model.last_step, "explain"):
+        raise ValueError(
+            f"{type(model.last_step).__name__} has no voters to show; fit unn, n3, mlnn, knn, innc or src."
+        )
+    if about is not None and about not in model.classes:
+        raise ValueError(f"The model has no class {about!r}; use one of {', '.join(model.classes[:15])}.")
+    predicted = model.predict_rows(rows)
+    explanations = model.last_step.explain(model.before_last_step(rows))
+    votes = []
+    for i, explanation in enumerate(explanations):
+        said = "+".join(names_of(predicted.labels[i], model.classes))
+        likeliest = model.classes[int(np.argmax(predicted.labels[i]))] if predicted.labels.ndim == 2 else said
+        asked = about or likeliest
+        code = model.classes.index(asked)
+        sure = None if predicted.probabilities is None else float(predicted.probabilities[i, code])
+        votes.append(Vote(said, sure if asked == said else None, asked, _voters(model, explanation, code)))
+    return votes
+
+
+def _voters(model: Model, explanation: Any, code: int) -> list[Voter]:
+    if isinstance(explanation, CodeExplanation):
+        rows, distances = explanation.samples, [None] * len(explanation.samples)
+        signed = np.where(explanation.labels == code, 1.0, -1.0) * np.abs(explanation.weights)
+    else:
+        assert isinstance(explanation, Explanation)
+        rows, distances = explanation.prototypes, explanation.distances.tolist()
+        signed = signed_votes(explanation, code)
+    order = np.argsort(-np.abs(signed), kind="stable")
+    return [_voter(model, int(rows[i]), float(signed[i]), distances[i]) for i in order.tolist()]
+
+
+def signed_votes(explanation: Explanation, code: int) -> NDArray[np.float64]:
+    """What each voter adds to the score of a class; one column stands for the second of two classes."""
+    contributions = explanation.contributions
+    if contributions.shape[1] == 1 and len(explanation.classes) == 2:
+        return contributions[:, 0] if code == 1 else -contributions[:, 0]
+    return contributions[:, code]
+
+
+def _voter(model: Model, row: int, vote: float, distance: float | None) -> Voter:
+    place = None if model.origins is None else model.origins.place(row)
+    if model.origins is None or place is None:
+        return Voter(row, f"row {row}", "", vote, distance)
+    label = "+".join(names_of(model.origins.labels[place], model.classes))
+    return Voter(row, str(model.origins.names[place]), label, vote, distance)
+
+
+def names_of(label: Any, classes: Sequence[str]) -> list[str]:
+    """The class names of a label: a name itself, a number, or a row of 0 and 1."""
+    if isinstance(label, str):
+        return [str(label)]
+    if np.ndim(label):
+        return [classes[c] for c in np.flatnonzero(label).tolist()] or ["none"]
+    return [classes[int(label)]]
+
+
+def explain_item(model: Model, item: str, *, row: int = 0, about: str | None = None) -> Vote:
+    """The vote on an image file, or on one row of a file of rows."""
+    if model.features is not None and Path(item).is_dir():
+        raise ValueError(f"{item} is a folder; give one image to explain.")
+    opened = open_items([item], are_images=model.features is not None)
+    if model.features is None and row >= len(opened.items):
+        raise ValueError(f"{item} has {len(opened.items)} rows, and row {row} is asked for; they count from 0.")
+    chosen = opened.items[:1] if model.features is not None else opened.items[row : row + 1]
+    found = model.describe(chosen)
+    if found.skipped:
+        raise ValueError(found.skipped[0])
+    return explain(model, found.rows, about)[0]
+
+
+def as_lines(vote: Vote, most: int) -> list[str]:
+    """The vote as text."""
+    sure = "" if vote.probability is None else f" ({vote.probability:.1%})"
+    in_favour, against = vote.balance
+    wide = max([len(voter.label) for voter in vote.voters[:most]], default=0)
+    lines = [f"Said: {vote.said}{sure}", f"Votes about {vote.about}: {in_favour:+.4f} for, {against:+.4f} against"]
+    for voter in vote.voters[:most]:
+        far = "" if voter.distance is None else f"  distance {voter.distance:.4g}"
+        lines.append(f"{voter.vote:+9.4f}  {voter.label:<{wide}}  {voter.name}{far}")
+    return lines

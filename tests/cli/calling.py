@@ -1,0 +1,36 @@
+"""Commands called as people call them."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+from typer.testing import CliRunner
+
+from nearboost.cli.common import Exit
+from nearboost.cli.main import app
+
+
+def call(*words):
+    ended = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    return SimpleNamespace(code=ended.exit_code, out=ended.stdout, err=ended.stderr)
+
+
+def answer(*words):
+    """What a command prints as JSON."""
+    return json.loads(call(*words, "--json").out)
+
+
+def refused(*words):
+    """The one sentence of a command that fails."""
+    ended = call(*words)
+    assert ended.code == Exit.FAILED
+    assert ended.out == ""
+    *_, said = ended.err.splitlines()
+    assert said.startswith("Error: ")
+    assert said.endswith(".")
+    return said
+
+
+def program(*words):
+    """The words of a process of its own."""
+    return [sys.executable, "-c", "from nearboost.cli.main import main; main()", *map(str, words)]

@@ -1,0 +1,69 @@
+"""``nearboost explain``: voters that add up to the score, as a picture or a table."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cli.calling import answer, call, refused
+from nearboost.cli.common import Exit
+from nearboost.models import load_model
+
+
+def test_explain_image(images, tmp_path):
+    item = images.data / "test/stripes/13.png"
+    vote = answer("explain", images.model, item, "--out", tmp_path / "voters.png")
+    assert vote["picture"] == str(tmp_path / "voters.png")
+    with Image.open(tmp_path / "voters.png") as picture:
+        assert picture.format == "PNG"
+        colors = {color for _, color in picture.convert("RGB").getcolors(2**20)}
+    assert (0x1F, 0x6F, 0xB4) in colors  # a bar of votes for the class
+    model = load_model(images.model)
+    rows = model.describe([str(item)]).rows
+    score = model.classifier.decision_function(rows)[0, model.classes.index(vote["about"])]
+    assert sum(voter["vote"] for voter in vote["voters"]) == pytest.approx(score)
+    sizes = [abs(voter["vote"]) for voter in vote["voters"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(voter["name"].split("/")[1] == voter["label"] for voter in vote["voters"])
+
+
+def test_explain_about_another_class(images, tmp_path):
+    item = images.data / "test/stripes/13.png"
+    out = tmp_path / "voters.png"
+    vote = answer("explain", images.model, item, "--about", "waves", "--out", out)
+    assert vote["said"] != vote["about"] == "waves"
+    assert vote["probability"] is None
+    assert sum(voter["vote"] for voter in vote["voters"]) < 0
+    assert "has no class 'clouds'" in refused("explain", images.model, item, "--about", "clouds", "--out", out)
+    assert "ends in .png" in refused("explain", images.model, item, "--out", tmp_path / "voters.txt")
+    assert "not an image" in refused("explain", images.model, images.data / "train/dots/broken.png")
+    assert "is a folder; give one image" in refused("explain", images.model, images.data)
+
+
+@pytest.mark.parametrize("method", ["n3", "innc", "src"])
+def test_explain_rows(vectors, tmp_path, method):
+    model = tmp_path / "model.nb"
+    assert call("fit", vectors.data, "--method", method, "--out", model).code == Exit.DONE
+    vote = answer("explain", model, vectors.data / "X.npy", "--row", 3)
+    assert vote["picture"] is None
+    labels = np.load(vectors.data / "y.npy")
+    for voter in vote["voters"]:
+        assert voter["name"] == f"row {voter['row']}"
+        assert voter["label"] == labels[voter["row"]]
+    printed = call("explain", model, vectors.data / "X.npy", "--row", 3, "--most", 2).out
+    assert f"Said: {vote['said']}" in printed
+    assert len(printed.splitlines()) == 2 + min(2, len(vote["voters"]))
+    assert "has 150 rows" in refused("explain", model, vectors.data / "X.npy", "--row", 150)
+
+
+def test_explain_two_classes(tmp_path):
+    """One column of scores stands for both: votes for the first class are those against the second."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 1, (30, 2)), rng.normal(3, 1, (30, 2))])
+    np.savez(tmp_path / "two.npz", X=X, y=np.repeat(["low", "high"], 30))
+    model = tmp_path / "model.nb"
+    assert call("fit", tmp_path / "two.npz", "--out", model).code == Exit.DONE
+    np.save(tmp_path / "X.npy", np.array([[0.0, 0.0]]))
+    low, high = (answer("explain", model, tmp_path / "X.npy", "--about", name) for name in ("low", "high"))
+    assert low["said"] == "low"
+    assert sum(voter["vote"] for voter in low["voters"]) > 0
+    assert [voter["vote"] for voter in high["voters"]] == [-voter["vote"] for voter in low["voters"]]

@@ -1,0 +1,133 @@
+"""``nearboost fit``: every method into a file, what is kept of the data, and mistakes."""
+
+import hashlib
+import io
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cli.calling import answer, call, program, refused
+from cli.made import KINDS, image_folder, row_folder, texture
+from nearboost.cli.common import Exit
+from nearboost.models import load_model
+
+
+def test_fit_images(images):
+    assert images.ended.code == Exit.PARTLY
+    assert "36 items, 3 classes, held-out accuracy" in images.ended.out
+    assert "Skipped train/dots/broken.png" in images.ended.err
+    model = load_model(images.model)
+    assert model.classes == tuple(sorted(KINDS))
+    assert model.origins is not None
+    assert len(model.origins.rows) == 36
+    names = model.origins.names.tolist()
+    assert names[0] == "train/dots/00.png"
+    with Image.open(io.BytesIO(model.origins.picture(0)), formats=["JPEG"]) as picture:
+        small = np.asarray(picture.convert("L")).astype(float)
+    assert small.shape == (48, 48)
+    assert np.abs(small - texture("dots", 0)).mean() < 10
+    file = images.data / names[0]
+    assert model.origins.hashes[0] == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_fit_vectors(vectors):
+    assert vectors.ended.code == Exit.DONE
+    assert vectors.ended.err == ""
+    model = load_model(vectors.model)
+    assert model.features is None
+    assert model.origins.names[7] == "row 7"
+    assert model.origins.pictures is None
+
+
+def test_no_thumbnails(images, tmp_path):
+    out = tmp_path / "model.nb"
+    assert call("fit", images.data, "--no-thumbnails", "--out", out).code == Exit.PARTLY
+    assert load_model(out).origins.pictures is None
+    assert load_model(out).origins.hashes[0]
+    assert out.stat().st_size < images.model.stat().st_size
+    assert answer("info", out)["thumbnails"] is False
+    assert call("explain", out, images.data / "test/dots/12.png", "--out", tmp_path / "v.png").code == Exit.DONE
+
+
+def test_store_is_used_again(images, tmp_path):
+    words = ["fit", images.data, "--store", tmp_path / "store", "--out", tmp_path / "model.nb"]
+    assert call(*words).code == Exit.PARTLY
+    [rows] = (tmp_path / "store").glob("*/rows.npy")
+    before = rows.stat().st_mtime_ns
+    assert call(*words).code == Exit.PARTLY
+    assert rows.stat().st_mtime_ns == before
+    assert (tmp_path / "model.nb").read_bytes() == images.model.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "method", ["knn", "unn:n_prototypes=9", "mlnn", "mapboost", "innc", "src", "crc", "slnd", "sgd", "lbfgs"]
+)
+def test_fit_and_evaluate_every_method(vectors, tmp_path, method):
+    out = tmp_path / "model.nb"
+    assert call("fit", vectors.data, "--method", method, "--out", out).code == Exit.DONE
+    found = answer("evaluate", out, vectors.data)
+    assert found["items"] == 150
+    assert found["measures"]["accuracy"] > 0.7
+    assert call("predict", out, vectors.data).code == Exit.DONE
+
+
+@pytest.mark.parametrize("method", ["linear-svm", "rbf-svm"])
+def test_classifiers_without_probabilities(vectors, tmp_path, method):
+    out = tmp_path / "model.nb"
+    assert call("fit", vectors.data, "--method", method, "--out", out).code == Exit.DONE
+    assert answer("evaluate", out, vectors.data)["measures"]["mean_auc"] > 0.9
+    assert answer("predict", out, vectors.data)["predictions"][0].keys() == {"name", "label"}
+    assert "gives no probabilities" in refused("predict", out, vectors.data, "--top", 2)
+    assert "has no voters to show" in refused("explain", out, vectors.data)
+    assert "has no prototypes to prune" in refused("prune", out)
+
+
+def test_scaled(vectors, tmp_path):
+    """Rows that differ by a factor for each feature give one model."""
+    X, y = np.load(vectors.data / "X.npy"), np.load(vectors.data / "y.npy")
+    np.savez(tmp_path / "stretched.npz", X=X * np.exp2(np.arange(X.shape[1]) % 9), y=y)
+    found = []
+    for data in (vectors.data, tmp_path / "stretched.npz"):
+        out = tmp_path / "model.nb"
+        assert call("fit", data, "--scale", "--method", "unn:n_neighbors=5", "--out", out).code == Exit.DONE
+        found.append(answer("evaluate", out, data)["confusion"])
+        assert answer("prune", out, "--keep", 20, "--out", tmp_path / "few.nb")["after"]["prototypes"] == 20
+        assert answer("explain", out, data, "--row", 2)["voters"]
+        assert "sklearn.StandardScaler" in call("info", out).out
+    assert found[0] == found[1]
+
+
+def test_what_cannot_be_saved_is_refused_before_the_fit(vectors, tmp_path):
+    said = refused("fit", vectors.data, "--method", "adaboost", "--out", tmp_path / "model.nb")
+    assert "method adaboost" in said
+    assert "which a model file cannot hold" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_data_that_is_none(tmp_path):
+    assert "is not there" in refused("fit", tmp_path / "nowhere")
+    assert "There is no method 'magic'" in refused("fit", row_folder(tmp_path / "rows"), "--method", "magic")
+    data = image_folder(tmp_path / "pictures", 3)
+    assert "is no folder; make it first" in refused("fit", data, "--out", tmp_path / "nowhere/model.nb")
+    assert "is a folder; give the name of a file" in refused("fit", data, "--out", tmp_path)
+    assert "There are no features 'magic'" in refused("fit", data, "--features", "magic")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ")
+def test_interrupted(tmp_path):
+    """The old model stays."""
+    data = image_folder(tmp_path / "pictures", 150, divided=False, broken=False)
+    (tmp_path / "model.nb").write_bytes(b"old")
+    words = program("fit", data, "--features", "bag", "--out", tmp_path / "model.nb")
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == Exit.INTERRUPTED
+    assert said == "Interrupted; what was finished is kept.\n"
+    assert (tmp_path / "model.nb").read_bytes() == b"old"

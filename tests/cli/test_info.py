@@ -1,0 +1,61 @@
+"""``nearboost info``, and what all commands around model files share."""
+
+import pytest
+
+from cli.calling import answer, call, refused
+from cli.made import KINDS
+from nearboost.cli.common import Exit
+from nearboost.cli.main import COMMANDS
+from nearboost.models import save
+
+OURS = ("fit", "predict", "evaluate", "explain", "prune", "features", "info", "suspects")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_help_has_an_example(name):
+    assert name in COMMANDS
+    ended = call(name, "--help")
+    assert ended.code == Exit.DONE
+    assert f"nearboost {name}" in " ".join(ended.out.split())
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_usage(name):
+    assert call(name).code == Exit.USAGE
+    assert call(name, "--nonsense").code == Exit.USAGE
+
+
+def test_info(images, vectors):
+    found = answer("info", images.model)
+    assert found["classifier"]["class"] == "UNNClassifier"
+    assert found["features"] == {
+        "class": "Gist",
+        "parameters": {"layout": 512, "side": 128, "scaling": "dtype", "n_jobs": None, "verbose": 0},
+    }
+    assert found["classes"] == sorted(KINDS)
+    assert (found["voters"], found["thumbnails"], found["training_rows_in_file"]) == (36, True, True)
+    text = call("info", images.model).out
+    for part in ("pictures: 36 images", "UNNClassifier", "Gist", "3: dots, stripes, waves", "36, with thumbnails"):
+        assert part in text
+    assert "without thumbnails" in call("info", vectors.model).out
+
+
+def test_info_of_a_bare_estimator(tmp_path):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from nearboost import UNNClassifier
+
+    save(make_pipeline(StandardScaler(), UNNClassifier(3)), tmp_path / "bare.nb")
+    text = call("info", tmp_path / "bare.nb").out
+    assert "sklearn.StandardScaler" in text
+    assert "n_neighbors = 3" in text
+    assert "holds Pipeline and no model" in refused("predict", tmp_path / "bare.nb", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["predict", "evaluate", "explain", "info", "suspects", "prune"])
+def test_model_that_is_none(name, images, tmp_path):
+    (tmp_path / "model.nb").write_bytes(images.model.read_bytes()[:5000])
+    others = [images.data] if name in ("predict", "evaluate", "explain") else []
+    assert "cut short or damaged" in refused(name, tmp_path / "model.nb", *others)
+    assert "is not there" in refused(name, tmp_path / "nowhere.nb", *others)

@@ -1,0 +1,96 @@
+"""``nearboost predict``: tables of images and rows, skipped files, rejected answers."""
+
+import csv
+import io
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from cli.calling import answer, call, program, refused
+from cli.made import row_folder
+from nearboost.cli.common import Exit
+from nearboost.models import load_model
+
+
+def test_predict_images(images, tmp_path):
+    found = answer("predict", images.model, images.data / "test", "--top", 2, "--reject-below", 0.99)
+    lines = found["predictions"]
+    assert len(lines) == 12
+    assert [line["name"] for line in lines[:2]] == ["dots/12.png", "dots/13.png"]
+    assert np.mean([line["label"] == line["name"].split("/")[0] for line in lines]) > 0.8
+    assert all(line["rejected"] == (line["probability"] < 0.99) for line in lines)
+    assert all(line["probability"] >= line["probability_2"] for line in lines)
+    assert all(line["label"] != line["label_2"] for line in lines)
+    model = load_model(images.model)
+    said = model.predict([str(images.data / "test" / line["name"]) for line in lines])
+    assert [line["probability"] for line in lines] == said.probabilities.max(axis=1).tolist()
+
+
+def test_predict_tables(images, tmp_path):
+    printed = call("predict", images.model, images.data / "test").out
+    lines = list(csv.DictReader(io.StringIO(printed)))
+    assert len(lines) == 12
+    assert call("predict", images.model, images.data / "test", "--out", tmp_path / "a.csv").code == Exit.DONE
+    assert (tmp_path / "a.csv").read_text() == printed
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert call("predict", images.model, images.data / "test", "--out", tmp_path / "a.parquet").code == Exit.DONE
+    table = parquet.read_table(tmp_path / "a.parquet").to_pylist()
+    assert [line["probability"] for line in table] == [float(line["probability"]) for line in lines]
+    assert "use .csv or .parquet" in refused("predict", images.model, images.data, "--out", tmp_path / "a.txt")
+
+
+def test_predict_skips_what_is_no_image(images):
+    broken, whole = images.data / "train/dots/broken.png", images.data / "test/dots/12.png"
+    ended = call("predict", images.model, broken, whole, "--json")
+    assert ended.code == Exit.PARTLY
+    found = json.loads(ended.out)
+    assert list(found["skipped"]) == [str(broken)]
+    assert [line["name"] for line in found["predictions"]] == [str(whole)]
+    assert "Nothing could be described" in refused("predict", images.model, broken)
+
+
+def test_predict_rows(vectors, tmp_path):
+    X = np.load(vectors.data / "X.npy")
+    np.save(tmp_path / "rows.npy", X[:5])
+    np.savez(tmp_path / "rows.npz", X=X[:5])
+    found = [answer("predict", vectors.model, tmp_path / name)["predictions"] for name in ("rows.npy", "rows.npz")]
+    assert found[0] == found[1] == answer("predict", vectors.model, vectors.data)["predictions"][:5]
+    np.save(tmp_path / "few.npy", X[:5, :10])
+    assert "features" in refused("predict", vectors.model, tmp_path / "few.npy")
+    np.save(tmp_path / "flat.npy", X[0])
+    assert "give a matrix" in refused("predict", vectors.model, tmp_path / "flat.npy")
+    assert "is not there" in refused("predict", vectors.model, tmp_path / "nowhere.npy")
+
+
+def test_several_labels(tmp_path):
+    X = np.load(row_folder(tmp_path / "digits") / "X.npy")
+    y = np.load(tmp_path / "digits/y.npy")
+    np.save(tmp_path / "digits/y.npy", np.column_stack([y == "one", y != "two", y == "two"]).astype(int))
+    model = tmp_path / "model.nb"
+    assert call("fit", tmp_path / "digits", "--out", model).code == Exit.DONE
+    assert answer("evaluate", model, tmp_path / "digits")["measures"]["mean_average_precision"] > 0.9
+    np.save(tmp_path / "rows.npy", X[:3])
+    line = answer("predict", model, tmp_path / "rows.npy")["predictions"][0]
+    assert line["label"] == "1"  # neither one nor two
+    assert line["probability of 1"] > 0.5 > line["probability of 0"]
+    assert "several labels" in refused("predict", model, tmp_path / "rows.npy", "--top", 2)
+    assert "several labels" in refused("suspects", model)
+    vote = answer("explain", model, tmp_path / "rows.npy")
+    assert vote["said"] == vote["about"] == "1"
+
+
+def test_as_a_program(images, tmp_path):
+    """Tables on standard output, sentences on standard error, and no traceback."""
+    ended = subprocess.run(program("predict", images.model, images.data), capture_output=True, text=True)
+    assert ended.returncode == Exit.PARTLY
+    assert len(ended.stdout.splitlines()) == 1 + 48
+    assert ended.stderr.startswith("Skipped train/dots/broken.png: ")
+    assert len(ended.stderr.splitlines()) == 1
+    reader = subprocess.Popen(program("info", images.model), stdout=subprocess.PIPE)
+    reader.stdout.close()  # as head does
+    assert reader.wait(timeout=60) == Exit.DONE
+    ended = subprocess.run(program("info", tmp_path / "nowhere"), capture_output=True, text=True)
+    assert ended.returncode == Exit.FAILED
+    assert len(ended.stderr.splitlines()) == 1

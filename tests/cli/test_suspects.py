@@ -1,0 +1,54 @@
+"""``nearboost suspects``: planted mistakes are found, and the page is safe."""
+
+import csv
+
+import pytest
+from PIL import Image
+
+from cli.calling import answer, call, refused
+from cli.made import image_folder, texture
+from nearboost.cli.common import Exit
+
+
+@pytest.fixture
+def mislabelled(tmp_path):
+    """Three stripes among the waves, and names that a page must not take for its own."""
+    data = image_folder(tmp_path / "pictures", 16, divided=False, broken=False)
+    for seed in range(50, 53):
+        Image.fromarray(texture("stripes", seed)).save(data / "waves" / f"<b>&{seed}.png")
+    (data / "dots").rename(data / "dots <script>alert(1)</script>".replace("/", "_"))
+    return data
+
+
+def test_suspects_of_the_file(mislabelled, tmp_path):
+    model, page = tmp_path / "model.nb", tmp_path / "suspects.html"
+    assert call("fit", mislabelled, "--out", model, "--method", "unn:n_neighbors=5").code == Exit.DONE
+    found = answer("suspects", model, "--out", page)
+    assert found["judged"] == 51
+    planted = [one for one in found["suspects"][:5] if "&5" in one["name"]]
+    assert len(planted) == 3
+    assert all(one["label"] == "waves" and one["said"] == "stripes" for one in planted)
+    text = page.read_text()
+    assert "waves/&lt;b&gt;&amp;50.png" in text
+    assert "<script" not in text
+    assert "http" not in text.replace("http-equiv", "")
+    assert text.count("data:image/jpeg;base64,") == len(found["suspects"])
+    lines = list(csv.DictReader((tmp_path / "suspects.csv").open()))
+    assert [line["name"] for line in lines] == [one["name"] for one in found["suspects"]]
+    assert call("suspects", model, "--out", page, "--most", 2).out.startswith(f"Page: {page} (2 suspects")
+
+
+def test_suspects_in_data(mislabelled, tmp_path):
+    model, page = tmp_path / "model.nb", tmp_path / "suspects.html"
+    assert call("fit", mislabelled, "--out", model, "--method", "innc").code == Exit.DONE
+    assert refused("suspects", model).endswith("give them with --data.")
+    found = answer("suspects", model, "--data", mislabelled, "--out", page)
+    assert sum("&5" in one["name"] for one in found["suspects"][:6]) >= 2
+    assert "data:image/jpeg" in page.read_text()
+    assert "ends in .html" in refused("suspects", model, "--data", mislabelled, "--out", tmp_path / "a.csv")
+
+
+def test_suspects_among_rows(vectors, tmp_path):
+    found = answer("suspects", vectors.model, "--out", tmp_path / "suspects.html")
+    assert found["judged"] == 150
+    assert "no picture" in (tmp_path / "suspects.html").read_text() or not found["suspects"]

@@ -1,0 +1,40 @@
+"""The search for step, damping and rank, on trials with known answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial, choose
+
+START = Setting(256, 0.01, FIRST_FACTOR)
+
+
+def judged(best, accuracy=lambda setting: 0.5):
+    """Trials whose risk is the distance from ``best`` in strides."""
+
+    def attempt(setting):
+        away = abs(np.log(setting.factor / best.factor)) + abs(np.log(max(setting.damping, 1e-9) / best.damping))
+        return Trial(setting, setting.factor, accuracy(setting), float(away))
+
+    return lambda settings, advance: [attempt(setting) for setting in settings]
+
+
+@pytest.mark.parametrize("by", [1 / 64, 1 / 4, 1, 4, 64])
+def test_step_and_damping_are_found_one_after_the_other(by):
+    best = replace(START, damping=0.01 * by, factor=FIRST_FACTOR * 4)
+    found, trials = choose(START, 512, {"step", "damping"}, judged(best), 100)
+    assert found == best
+    assert {trial.setting.factor for trial in trials if trial.setting.damping not in (0.0, 0.01)} <= {best.factor}
+
+
+def test_the_least_risk_wins_over_accuracy():
+    best = replace(START, factor=FIRST_FACTOR / 4)
+    found, _ = choose(START, 512, {"step"}, judged(best, lambda setting: min(1.0, setting.factor / 100)), 100)
+    assert found == best
+
+
+def test_the_smallest_rank_that_is_as_accurate():
+    for accuracy, rank in (({64: 0.80, 256: 0.81, 512: 0.81}, 64), ({64: 0.7, 256: 0.81, 512: 0.9}, 512)):
+        trials = judged(START, lambda setting, known=accuracy: known[setting.rank])
+        assert choose(START, 512, {"rank"}, trials, 100)[0].rank == rank
