@@ -5,7 +5,7 @@ its experiment, panel and line, from which the process makes all anew: only name
 """
 
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def run(task: Task) -> Result:
     panel, line = experiment.panel(identity["panel"]), experiment.line(identity["line"])
     source = Source(task, panel)
     size = Size(len(source.split.train), len(source.dataset.classes), identity["seed"], identity["threads"])
-    work = Work(line, experiment.xs, cache(source.rows), experiment.label, size)
+    work = Work(line, experiment.xs, source.rows, experiment.label, size)
     points = WAYS[line.way](work)
     return {
         **identity,
@@ -86,7 +86,7 @@ class Source:
         self.codes = coded(self.dataset)
         self.key = {name: identity[name] for name in ("data", "place", "n_classes", "protocol", "seed", "quick")}
 
-    @cached_property
+    @property
     def described(self) -> Described:
         """Features of all items."""
         return describe_items(
@@ -99,12 +99,19 @@ class Source:
         )
 
     def rows(self, x: Any) -> Rows:
-        """Rows of the split at one value of what varies; items without features are left out."""
+        """Rows of the split at one value of what varies."""
+        if self.panel.steps is None:
+            return self.plain_rows
+        plain = self.plain_rows
+        X, queries = self.stepped(x, plain.X, plain.queries, plain.y)
+        return plain._replace(X=X, queries=queries)
+
+    @cached_property
+    def plain_rows(self) -> Rows:
+        """Rows of the split before the panel's steps; items without features are left out."""
         found = self.described
         train, test = (part[found.numbers[part] >= 0] for part in (self.split.train, self.split.test))
         X, queries = (taken(found.X, found.numbers[part]) for part in (train, test))
-        if self.panel.steps is not None:
-            X, queries = self.stepped(x, X, queries, self.codes[train])
         groups = None if self.dataset.groups is None else np.asarray(self.dataset.groups)[train]
         return Rows(X, self.codes[train], queries, self.codes[test], self.dataset.classes, groups)
 
