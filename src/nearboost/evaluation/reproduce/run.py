@@ -84,7 +84,7 @@ def run_cells(
     known: dict[str, Any] = {} if fresh else {task["result"]: read_result(Path(task["result"])) for task in tasks}
     missing = [task for task in tasks if (known.get(task["result"]) or {}).get("status") != DONE]
     if missing:
-        say(f"{len(missing)} of {len(tasks)} cells to run, about {_spoken(minutes_of(plan, len(missing)))}.")
+        say(f"{len(missing)} of {len(tasks)} cells to run, in about {_spoken(minutes_of(plan, len(missing)))}.")
     with progress_bar(plan.experiment.name, len(missing), verbose) as advance:
         for task in missing:
             known[task["result"]] = run_task(task, program=PROGRAM)
@@ -96,8 +96,8 @@ def _spoken(minutes: float) -> str:
     """A duration in words.
 
     >>> _spoken(0.4), _spoken(25), _spoken(200)
-    ('less than a minute', '25 minutes', '3 hours')
+    ('a minute', '25 minutes', '3 hours')
     """
-    if minutes < 1:
-        return "less than a minute"
+    if minutes < 1.5:
+        return "a minute"
     return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
