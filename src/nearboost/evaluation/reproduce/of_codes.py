@@ -22,7 +22,7 @@ from nearboost.evaluation.reproduce.experiment import (
     Size,
 )
 from nearboost.evaluation.reproduce.results import Results
-from nearboost.evaluation.reproduce.steps import Components, IntersectionMap
+from nearboost.evaluation.reproduce.steps import Components, First, IntersectionMap
 from nearboost.evaluation.tuning import Tuned
 from nearboost.inn.classifier import INNClassifier
 from nearboost.inn.coder import INNCoder
@@ -38,6 +38,11 @@ SIGNS_NEAR = 100
 
 def _between_unit_lengths(projection: Any) -> Any:
     return make_pipeline(Normalizer(), projection, Normalizer())
+
+
+def _first(n: int, projection: Any) -> Any:
+    """The first directions of all that there are, which come in the order of their worth."""
+    return make_pipeline(Normalizer(), projection, First(n), Normalizer())
 
 
 PROJECTIONS = {
@@ -72,9 +77,9 @@ TABLE_1 = Experiment(
 
 SIGN_PANELS = {
     "eigenfaces 300": PROJECTIONS["eigenfaces"](300),
-    "SRLP 99": PROJECTIONS["SRLP"](99),
-    "INNLP 99": PROJECTIONS["INNLP"](99),
-    "LDA 42": regularized_lda(42),
+    "SRLP 99": _first(99, SRLP(n_jobs=1)),
+    "INNLP 99": _first(99, INNProjection(n_jobs=1)),
+    "LDA 42": _first(42, regularized_lda(normalize=False)),
 }
 
 
@@ -132,8 +137,8 @@ FIGURE_2 = Experiment(
     name="inn-figure-2",
     about="accuracy of INNC, SRC and CRC against the regularization, in 30 and in 99 dimensions",
     panels=(
-        Panel("LDA 30", "ar", "pixels", "half", steps=lambda _: regularized_lda(30)),
-        Panel("INNLP 99", "ar", "pixels", "half", steps=lambda _: PROJECTIONS["INNLP"](99)),
+        Panel("LDA 30", "ar", "pixels", "half", steps=lambda _: _first(30, regularized_lda(normalize=False))),
+        Panel("INNLP 99", "ar", "pixels", "half", steps=lambda _: _first(99, INNProjection(n_jobs=1))),
     ),
     lines=(
         _coded("INNC", INNClassifier),
