@@ -40,6 +40,11 @@ def _between_unit_lengths(projection: Any) -> Any:
     return make_pipeline(Normalizer(), projection, Normalizer())
 
 
+def _near(n: int, size: Size) -> int:
+    """A neighbourhood, or all rows where they are fewer."""
+    return min(n, size.n_rows)
+
+
 def _first(n: int, projection: Any) -> Any:
     """The first directions of all that there are, which come in the order of their worth."""
     return make_pipeline(Normalizer(), projection, First(n), Normalizer())
@@ -100,8 +105,8 @@ TABLE_2 = Experiment(
     ),
     lines=(
         NN,
-        Line("INNC", lambda _, size: INNClassifier(neighborhood=SIGNS_NEAR, n_jobs=size.n_jobs)),
-        Line("SRC", lambda _, size: SRCClassifier(neighborhood=SIGNS_NEAR, n_jobs=size.n_jobs)),
+        Line("INNC", lambda _, size: INNClassifier(neighborhood=_near(SIGNS_NEAR, size), n_jobs=size.n_jobs)),
+        Line("SRC", lambda _, size: SRCClassifier(neighborhood=_near(SIGNS_NEAR, size), n_jobs=size.n_jobs)),
         Line("linear SVM", _tuned(LinearSVC(), C=(0.1, 1.0, 10.0))),
         Line(
             "intersection SVM",
@@ -127,7 +132,7 @@ LAMBDAS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 def _coded(name: str, kind: Any, **settings: Any) -> Line:
     def make(regularization: Any, size: Size) -> Any:
         threads = {} if kind is CRCClassifier else {"n_jobs": size.n_jobs}
-        near = {"neighborhood": min(NEAR, size.n_rows - 1)} if settings else {}
+        near = {"neighborhood": _near(NEAR, size)} if settings else {}
         return kind(regularization if regularization is not None else 0.05, **threads, **near)
 
     return Line(name, make)

@@ -80,6 +80,7 @@ class IntersectionMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: NDArray[Any], y: Any = None) -> Self:
         """Take the largest value of each feature."""
+        self.n_features_in_ = X.shape[1]
         self.tops_ = np.maximum(np.abs(X).max(axis=0), 1e-12) / self.n_steps
         return self
 
