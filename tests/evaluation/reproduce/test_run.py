@@ -86,6 +86,14 @@ def test_faces_in_projections(root, tmp_path, here):
     assert "Not possible: LDA" in (found.folder / "report.html").read_text()
 
 
+def test_signs_by_all_classifiers(root, tmp_path, here):
+    found = quickly("inn-table-2", root, tmp_path)
+    assert found.is_whole, found.facts["failed"]
+    assert found.facts["impossible"] == []
+    ours = [row["name"] for row in found.facts["rows"] if row["cells"][0]["ours"]]
+    assert {"NN", "INNC", "SRC", "intersection SVM", "polynomial SVM", "RBF SVM", "linear SVM"} == set(ours)
+
+
 def test_components_of_gist(root, tmp_path, here):
     found = quickly("thesis-figure-A.2", root, tmp_path)
     assert found.is_whole

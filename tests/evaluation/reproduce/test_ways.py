@@ -94,6 +94,17 @@ def test_components_are_at_most_what_rows_have():
     )
 
 
+def test_first_directions_are_those_of_a_smaller_projection():
+    from nearboost.evaluation.reproduce.of_codes import _first
+    from nearboost.inn.projection import INNProjection
+    from nearboost.inn.recipes import regularized_lda
+
+    fewer = regularized_lda(4).fit(ROWS.X, ROWS.y).transform(ROWS.queries)
+    first = _first(4, regularized_lda(normalize=False)).fit(ROWS.X, ROWS.y).transform(ROWS.queries)
+    np.testing.assert_allclose(first, fewer, atol=1e-6)
+    assert _first(99, INNProjection(n_jobs=1)).fit(X[:60], Y[:60]).transform(X[:5]).shape[1] < 60
+
+
 def test_random_shares_keep_each_class():
     model = RandomShare(KNNClassifier(1), 0.01, random_state=3).fit(X[:300], Y[:300])
     assert model.classes_.tolist() == list(range(10))

@@ -22,7 +22,7 @@ from nearboost.evaluation.reproduce.experiment import (
     Size,
 )
 from nearboost.evaluation.reproduce.results import Results
-from nearboost.evaluation.reproduce.steps import Components, IntersectionMap
+from nearboost.evaluation.reproduce.steps import Components, First, IntersectionMap
 from nearboost.evaluation.tuning import Tuned
 from nearboost.inn.classifier import INNClassifier
 from nearboost.inn.coder import INNCoder
@@ -38,6 +38,16 @@ SIGNS_NEAR = 100
 
 def _between_unit_lengths(projection: Any) -> Any:
     return make_pipeline(Normalizer(), projection, Normalizer())
+
+
+def _near(n: int, size: Size) -> int:
+    """A neighbourhood, or all rows where they are fewer."""
+    return min(n, size.n_rows)
+
+
+def _first(n: int, projection: Any) -> Any:
+    """The first directions of all that there are, which come in the order of their worth."""
+    return make_pipeline(Normalizer(), projection, First(n), Normalizer())
 
 
 PROJECTIONS = {
@@ -72,9 +82,9 @@ TABLE_1 = Experiment(
 
 SIGN_PANELS = {
     "eigenfaces 300": PROJECTIONS["eigenfaces"](300),
-    "SRLP 99": PROJECTIONS["SRLP"](99),
-    "INNLP 99": PROJECTIONS["INNLP"](99),
-    "LDA 42": regularized_lda(42),
+    "SRLP 99": _first(99, SRLP(n_jobs=1)),
+    "INNLP 99": _first(99, INNProjection(n_jobs=1)),
+    "LDA 42": _first(42, regularized_lda(normalize=False)),
 }
 
 
@@ -95,8 +105,8 @@ TABLE_2 = Experiment(
     ),
     lines=(
         NN,
-        Line("INNC", lambda _, size: INNClassifier(neighborhood=SIGNS_NEAR, n_jobs=size.n_jobs)),
-        Line("SRC", lambda _, size: SRCClassifier(neighborhood=SIGNS_NEAR, n_jobs=size.n_jobs)),
+        Line("INNC", lambda _, size: INNClassifier(neighborhood=_near(SIGNS_NEAR, size), n_jobs=size.n_jobs)),
+        Line("SRC", lambda _, size: SRCClassifier(neighborhood=_near(SIGNS_NEAR, size), n_jobs=size.n_jobs)),
         Line("linear SVM", _tuned(LinearSVC(), C=(0.1, 1.0, 10.0))),
         Line(
             "intersection SVM",
@@ -122,7 +132,7 @@ LAMBDAS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 def _coded(name: str, kind: Any, **settings: Any) -> Line:
     def make(regularization: Any, size: Size) -> Any:
         threads = {} if kind is CRCClassifier else {"n_jobs": size.n_jobs}
-        near = {"neighborhood": min(NEAR, size.n_rows - 1)} if settings else {}
+        near = {"neighborhood": _near(NEAR, size)} if settings else {}
         return kind(regularization if regularization is not None else 0.05, **threads, **near)
 
     return Line(name, make)
@@ -132,8 +142,8 @@ FIGURE_2 = Experiment(
     name="inn-figure-2",
     about="accuracy of INNC, SRC and CRC against the regularization, in 30 and in 99 dimensions",
     panels=(
-        Panel("LDA 30", "ar", "pixels", "half", steps=lambda _: regularized_lda(30)),
-        Panel("INNLP 99", "ar", "pixels", "half", steps=lambda _: PROJECTIONS["INNLP"](99)),
+        Panel("LDA 30", "ar", "pixels", "half", steps=lambda _: _first(30, regularized_lda(normalize=False))),
+        Panel("INNLP 99", "ar", "pixels", "half", steps=lambda _: _first(99, INNProjection(n_jobs=1))),
     ),
     lines=(
         _coded("INNC", INNClassifier),

@@ -18,7 +18,9 @@ def as_table(facts: Facts) -> Any:
     from rich.table import Table
 
     columns, rows = grid(facts)
-    shown = Table(title=title(facts), caption=facts["measure"] + "; the paper's in brackets", show_lines=True)
+    shown = Table(
+        title=title(facts), caption=facts["measure"] + "; the paper's in brackets", show_lines=True, min_width=60
+    )
     shown.add_column("")
     for column in columns:
         shown.add_column(column, justify="right", overflow="fold")

@@ -24,6 +24,24 @@ class Components(TransformerMixin, BaseEstimator):
         return self.pca_.transform(X).astype(np.float32)
 
 
+class First(TransformerMixin, BaseEstimator):
+    """The first so many columns, or all where there are fewer."""
+
+    def __init__(self, n_columns: int) -> None:
+        self.n_columns = n_columns
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Leave the others out."""
+        return X[:, : self.n_columns]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
 class RandomShare(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier that keeps a random share of the rows of each class, at least one."""
 
@@ -62,6 +80,7 @@ class IntersectionMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: NDArray[Any], y: Any = None) -> Self:
         """Take the largest value of each feature."""
+        self.n_features_in_ = X.shape[1]
         self.tops_ = np.maximum(np.abs(X).max(axis=0), 1e-12) / self.n_steps
         return self
 
