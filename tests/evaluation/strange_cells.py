@@ -43,8 +43,8 @@ def register(table):
 
 
 if __name__ == "__main__":
-    from nearboost.evaluation.cells import main
+    from nearboost.evaluation.cells import run, serve
     from nearboost.evaluation.methods import METHODS
 
     register(METHODS)
-    main()
+    serve(run)

@@ -18,6 +18,8 @@ from nearboost.evaluation.cells import name_of, prepared, read_result, smaller, 
 from nearboost.evaluation.methods import METHODS
 from nearboost.evaluation.running import run_task
 
+STRANGE = "evaluation.strange_cells"
+TESTS = str(Path(__file__).resolve().parents[1])
 IDENTITY = {
     "data": "blobs",
     "features": "vectors",
@@ -53,7 +55,7 @@ def task(tmp_path):
 @pytest.fixture
 def strange(task, monkeypatch):
     """Tasks of a method that goes wrong as it is told to."""
-    monkeypatch.setattr(running, "PROGRAM", (sys.executable, strange_cells.__file__))
+    monkeypatch.setenv("PYTHONPATH", TESTS)  # for the process
     strange_cells.register(table := dict(METHODS))
     monkeypatch.setattr("nearboost.evaluation.methods.METHODS", table)
     return lambda does: {**task, "identity": {**IDENTITY, "method": f"strange:does={does}"}}
@@ -84,21 +86,22 @@ def test_a_result_holds_what_the_report_needs(task):
 )
 def test_what_went_wrong_is_told(strange, does, reason):
     task = strange(does)
-    result = run_task(task)
+    result = run_task(task, program=STRANGE)
     assert (result["status"], result["reason"]) == ("failed", reason)
     assert read_result(Path(task["result"])) == result
 
 
 def test_a_cell_has_only_its_time(strange):
     started = time.monotonic()
-    result = run_task(strange("sleep"), timeout=4)
+    result = run_task(strange("sleep"), timeout=4, program=STRANGE)
     assert result["reason"] == "Took longer than the 4 seconds allowed; give --cell-timeout more."
     assert time.monotonic() - started < 30
 
 
 def test_a_process_ends_with_its_parent(strange):
-    child = subprocess.Popen(running.PROGRAM, stdin=subprocess.PIPE, env=running._environment(1))
-    child.stdin.write(json.dumps(strange("sleep")).encode() + b"\n")
+    task = strange("sleep")
+    child = subprocess.Popen((sys.executable, "-m", STRANGE), stdin=subprocess.PIPE, env=running._environment(1))
+    child.stdin.write(json.dumps(task).encode() + b"\n")
     child.stdin.flush()
     with pytest.raises(subprocess.TimeoutExpired):
         child.wait(4)

@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +122,9 @@ def test_changed_data_is_other_data(blobs, out, asked, tmp_path):
 
 
 def test_a_killed_cell_costs_one_cell(blobs, out, monkeypatch):
-    monkeypatch.setattr(running, "PROGRAM", (sys.executable, strange_cells.__file__))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))  # for the processes
+    strange = partial(running.run_task, program="evaluation.strange_cells")
+    monkeypatch.setattr("nearboost.evaluation.compare.run_task", strange)
     strange_cells.register(table := dict(METHODS))
     monkeypatch.setattr("nearboost.evaluation.methods.METHODS", table)
     lines = []
