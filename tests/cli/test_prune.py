@@ -1,5 +1,7 @@
 """``nearboost prune``: fewer prototypes, from the file or from the data."""
 
+import numpy as np
+
 from cli.calling import answer, call, refused
 from nearboost.models import load_model
 
@@ -27,3 +29,12 @@ def test_prune_is_the_fit_with_so_many(images, tmp_path):
     call("prune", images.model, "--keep", 0.5, "--data", images.data, "--out", tmp_path / "b.nb")
     found = [answer("predict", tmp_path / name, images.data / "test") for name in ("a.nb", "b.nb")]
     assert found[0] == found[1]
+
+
+def test_data_without_a_class_of_the_model(vectors, tmp_path):
+    """Else the probabilities of the other classes would stand under wrong names."""
+    X, y = np.load(vectors.data / "X.npy"), np.load(vectors.data / "y.npy")
+    np.save(tmp_path / "X.npy", X[y != y[0]])
+    np.save(tmp_path / "y.npy", y[y != y[0]])
+    said = refused("prune", vectors.model, "--keep", 8, "--data", tmp_path, "--out", tmp_path / "small.nb")
+    assert f"no items of class '{y[0]}', which the model knows" in said

@@ -95,6 +95,9 @@ def refit_pruned(
     """The classifier fitted anew on the data, with so many prototypes; and what was skipped."""
     check_prunable(model)
     found = rows_of(model, dataset, n_jobs=n_jobs, verbose=verbose)
+    absent = [] if dataset.is_multilabel else sorted(set(model.classes) - set(found.dataset.labels.tolist()))
+    if absent:  # probabilities would have fewer columns than there are classes
+        raise DataError(f"{dataset.name} has no items of class {absent[0]!r}, which the model knows; give all.")
     labels, rows = codes_of(model, found.dataset), model.before_last_step(found.rows)
     old = model.last_step
     new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
