@@ -251,7 +251,7 @@ def test_one_writer_at_a_time(tmp_path):
     store = extract(images, descriptor, tmp_path / "stores")
     with open(store.folder / "lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(RuntimeError, match="Another process is writing to"):
+        with pytest.raises(OSError, match="Another process is writing to"):
             extract(images, descriptor, tmp_path / "stores")
     extract(images, descriptor, tmp_path / "stores")
 

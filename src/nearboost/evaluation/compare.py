@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nearboost.base.disk import one_writer
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.datasets import DataError, Dataset, open_dataset
@@ -18,7 +19,7 @@ from nearboost.evaluation.descriptors import Descriptor, find_descriptor
 from nearboost.evaluation.estimates import Tell, foretell_features, foretell_methods
 from nearboost.evaluation.methods import Method, find_methods
 from nearboost.evaluation.parts import Job, make_parts, task_of
-from nearboost.evaluation.protocols import make_splits
+from nearboost.evaluation.protocols import Split, make_splits
 from nearboost.evaluation.rows import open_source
 from nearboost.evaluation.running import run_task
 
@@ -83,14 +84,31 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     Everything is kept in the output folder: ``report.html``, ``results.json``, ``results.csv``, the results of the
     cells in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call goes on.
     """
-    from nearboost.evaluation.facts import gather
-    from nearboost.evaluation.writing import write_report
-
     dataset = open_wished(wish)
     wish = replace(wish, protocol=wish.protocol or ("half" if dataset.part is None else "fixed"))
     chosen, wanted = choose_features(wish, dataset), choose_methods(wish, dataset)
     splits = make_splits(dataset, str(wish.protocol), wish.repeats, wish.seed)
-    folder = prepare_folder(wish, dataset)
+    folder = choose_folder(wish, dataset)
+    with one_writer(folder):
+        return compare_in(folder, wish, dataset, splits, chosen, wanted, tell, verbose)
+
+
+def compare_in(
+    folder: Path,
+    wish: Wish,
+    dataset: Dataset,
+    splits: Sequence[Split],
+    chosen: Sequence[Descriptor | None],
+    wanted: Sequence[Method],
+    tell: Tell,
+    verbose: int,
+) -> Comparison:
+    """The comparison in a folder that no other process writes to meanwhile."""
+    from nearboost.evaluation.facts import gather
+    from nearboost.evaluation.writing import write_report
+
+    for name in ("cells", "features"):
+        prepare_own(folder / name, wish.fresh)
     threads = count_threads(wish.threads)
     source = open_source(dataset, folder / "features", threads, verbose)
     foretell_features(chosen, dataset, splits, source, threads, tell)
@@ -142,8 +160,8 @@ def choose_methods(wish: Wish, dataset: Dataset) -> list[Method]:
     return [method for method in usual if method.multilabel] if dataset.is_multilabel else usual
 
 
-def prepare_folder(wish: Wish, dataset: Dataset) -> Path:
-    """The output folder, outside of the data, emptied of our own files if a fresh start is wanted."""
+def choose_folder(wish: Wish, dataset: Dataset) -> Path:
+    """The output folder, outside of the data."""
     folder = Path(wish.out or "compare-" + re.sub(r"[^\w.-]+", "-", dataset.name))
     data = Path(wish.data).resolve()
     if data.is_dir() and folder.resolve().is_relative_to(data):
@@ -151,8 +169,6 @@ def prepare_folder(wish: Wish, dataset: Dataset) -> Path:
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file and cannot be the output folder; give another one with --out.")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("cells", "features"):
-        prepare_own(folder / name, wish.fresh)
     return folder
 
 

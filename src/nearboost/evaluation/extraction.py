@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nearboost.base.disk import reserve
 from nearboost.datasets import DataError, Dataset
 from nearboost.evaluation.descriptors import describe, find_descriptor
 from nearboost.features.store import OK, extract
@@ -65,6 +66,7 @@ def _write(dataset: Dataset, out: Path, file: Path, numbers: Any, failed: dict[i
     rows = np.load(file, mmap_mode="r")
     made = out / ".X.new"
     copied = np.lib.format.open_memmap(made, "w+", rows.dtype, (len(kept), rows.shape[1]))
+    reserve(made)
     for start in range(0, len(kept), 1024):
         copied[start : start + 1024] = rows[numbers[kept[start : start + 1024]]]
     copied.flush()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.disk import reserve
 from nearboost.base.threads import map_in_threads
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import write_json
@@ -156,13 +157,17 @@ def copy_rows(rows: NDArray[Any], file: Path) -> None:
     """A npy file of the rows, some at a time; integers become float32."""
     kind = np.float64 if rows.dtype == np.float64 else np.float32
     made = file.with_suffix(".new")
-    copy = np.lib.format.open_memmap(made, "w+", kind, rows.shape)
-    start = 0
-    for block in blocks_of(rows):
-        copy[start : start + len(block)] = block
-        start += len(block)
-    copy.flush()
-    made.replace(file)
+    try:
+        copy = np.lib.format.open_memmap(made, "w+", kind, rows.shape)
+        reserve(made)
+        start = 0
+        for block in blocks_of(rows):
+            copy[start : start + len(block)] = block
+            start += len(block)
+        copy.flush()
+        made.replace(file)
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def blocks_of(rows: NDArray[Any]) -> list[NDArray[Any]]:

@@ -17,8 +17,7 @@ import io
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from time import monotonic
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from nearboost.base.disk import one_writer, reserve
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.features.fingerprint import fingerprint
@@ -286,6 +286,7 @@ def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:
     if not path.exists():
         made = path.with_suffix(".new")
         np.lib.format.open_memmap(made, "w+", np.float32, (n_rows, n_numbers)).flush()
+        reserve(made)
         os.replace(made, path)
     rows = np.lib.format.open_memmap(path, "r+")
     if len(rows) < n_rows and rows.shape[1] == n_numbers:
@@ -301,6 +302,7 @@ def add_rows(path: Path, n_rows: int, n_numbers: int) -> None:
         header, {"descr": "<f4", "fortran_order": False, "shape": (n_rows, n_numbers)}
     )
     os.truncate(path, header.tell() + 4 * n_rows * n_numbers)
+    reserve(path)
     with open(path, "r+b", buffering=0) as file:
         file.write(header.getvalue())
 
@@ -312,19 +314,3 @@ def write_table(path: Path, table: Sequence[Entry]) -> None:
         writer.writeheader()
         writer.writerows(asdict(entry) for entry in table)
     os.replace(made, path)
-
-
-@contextmanager
-def one_writer(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing to the store; the lock goes with the process."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    with open(folder / "lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RuntimeError(f"Another process is writing to {folder}; wait for it to finish.") from None
-        yield
