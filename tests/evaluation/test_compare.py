@@ -58,7 +58,7 @@ def asked(monkeypatch, first):
 def test_everything_is_written(first):
     assert first.is_whole
     assert {path.name for path in first.folder.iterdir()} == {
-        *("report.html", "results.json", "results.csv", "cells", "features")
+        *("report.html", "results.json", "results.csv", "cells", "features", "lock")
     }
     stored = json.loads((first.folder / "results.json").read_text())
     assert stored["cells"] == first.cells
@@ -221,3 +221,18 @@ def test_folders_of_others_are_left_alone(blobs, tmp_path):
     data = write_stripes(tmp_path / "pictures")
     with pytest.raises(DataError, match="lies within the data"):
         compare(wish(data, data / "report"))
+
+
+def test_one_comparison_at_a_time_in_a_folder(blobs, out):
+    fcntl = pytest.importorskip("fcntl", reason="locks are those of POSIX")
+    with open(out / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(OSError, match="Another process is writing to"):
+            compare(wish(blobs, out, fresh=True))
+    assert list((out / "cells").glob("*.json"))
+
+
+def test_settings_that_are_no_numbers(blobs, tmp_path):
+    for value in ("NaN", "-Infinity", "1e999"):
+        with pytest.raises(ValueError, match=f"has the value {value} for n_prototypes; give a finite number"):
+            compare(wish(blobs, tmp_path / "out", methods=("crc", f"n3:n_prototypes={value}")))

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from math import isfinite
 from typing import Any
 
 DEFAULT = ("knn", "weighted-knn", "unn", "n3", "innc", "slnd", "linear-svm", "rbf-svm")
@@ -118,9 +119,12 @@ def _setting(pair: str, name: str) -> tuple[str, Any]:
     if not (setting and equals and value):
         raise ValueError(f"{name!r} is not understood; settings are written NAME:SETTING=VALUE:SETTING=VALUE.")
     try:
-        return setting, json.loads(value)
+        given = json.loads(value)
     except ValueError:
         return setting, value
+    if isinstance(given, float) and not isfinite(given):
+        raise ValueError(f"{name!r} has the value {value} for {setting}; give a finite number.")
+    return setting, given
 
 
 _TABLE = (
