@@ -61,6 +61,8 @@ def test_predict_rows(vectors, tmp_path):
     assert "features" in refused("predict", vectors.model, tmp_path / "few.npy")
     np.save(tmp_path / "flat.npy", X[0])
     assert "give a matrix" in refused("predict", vectors.model, tmp_path / "flat.npy")
+    np.save(tmp_path / "gaps.npy", np.where(np.arange(5)[:, np.newaxis] == 3, np.nan, X[:5]))
+    assert "holds NaN or infinite values in row 3" in refused("predict", vectors.model, tmp_path / "gaps.npy")
     assert "is not there" in refused("predict", vectors.model, tmp_path / "nowhere.npy")
 
 

@@ -236,3 +236,10 @@ def test_some_items_and_some_classes(tmp_path):
     with pytest.raises(DataError, match="has no class 'z'; choose among a, b, c"):
         found.with_classes(["a", "z"])
     assert len(np.unique(found.names)) == 9
+
+
+def test_class_folders_whose_names_are_no_text(tmp_path):
+    for name in (b"caf\xe9", b"tea"):
+        os.makedirs(os.fsencode(tmp_path) + b"/" + name)
+    with pytest.raises(DataError, match=r"holds the folder b'caf\\xe9', which is no UTF-8; rename it"):
+        open_dataset(tmp_path)

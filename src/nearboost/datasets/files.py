@@ -113,9 +113,13 @@ def _named(paths: list[Path], names: Sequence[str]) -> Path | None:
 def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted((one for one in entries if not one.name.startswith(".")), key=lambda one: one.name)
+            found = sorted((one for one in entries if not one.name.startswith(".")), key=lambda one: one.name)
     except OSError as error:
         raise DataError(f"{folder} cannot be listed ({error.strerror}); check its permissions.") from error
+    for one in found:
+        if not _is_text(one.name) and one.is_dir():  # perhaps a class: not to be passed over
+            raise DataError(f"{folder} holds the folder {os.fsencode(one.name)!r}, which is no UTF-8; rename it.")
+    return found
 
 
 def _is_text(name: str) -> bool:

@@ -17,6 +17,7 @@ from nearboost.datasets.tables import FILE_COLUMNS, LABEL_COLUMNS, Table, read_c
 ROW_FILES, LABEL_FILES = ("X.npy",), ("y.npy", "labels.npy", "labels.csv", "y.csv")
 BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file passes through in pieces
 ROW_NAMES, LABEL_NAMES = ("x", "data", "features"), ("y", "labels", "label", "target")
+MOST_LABEL = 2**53  # beyond, floats skip whole numbers
 PARTS = ("x_train", "y_train", "x_test", "y_test")
 EXPECTED_ARRAYS = "X and y, or X_train, y_train, X_test and y_test"
 
@@ -143,7 +144,7 @@ def vector_dataset(
     if not rows.size:
         raise DataError(f"{file} has rows of shape {rows.shape}; expected some.")
     rows = rows.reshape(len(rows), -1)
-    _check_finite(file, rows)
+    check_finite(file, rows)
     array, classes = _as_classes(file, np.asarray(labels))
     check_classes(file, classes)
     return Dataset(
@@ -172,7 +173,7 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
     if labels.ndim != 1 or labels.dtype.kind not in "uifbUS":
         raise DataError(f"{file} has labels of shape {labels.shape} and type {labels.dtype}; expected one a row.")
     if labels.dtype.kind == "f":
-        if not np.array_equal(labels, np.rint(labels)):  # NaN as well
+        if not (np.array_equal(labels, np.rint(labels)) and (np.abs(labels) < MOST_LABEL).all()):  # NaN as well
             raise DataError(f"{file} has labels that are no whole numbers; expected class numbers or names.")
         labels = labels.astype(np.int64)
     try:
@@ -181,7 +182,8 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
         raise DataError(f"{file} has labels that are no text ({_first(error)}); expected UTF-8.") from error
 
 
-def _check_finite(file: Path, rows: NDArray[Any]) -> None:
+def check_finite(file: Path, rows: NDArray[Any]) -> None:
+    """Refuse NaN and infinite numbers, and tell where they are."""
     step = max(1, BLOCK // max(1, rows.shape[1]))
     for start in range(0, len(rows) if rows.dtype.kind == "f" else 0, step):
         bad = ~np.isfinite(rows[start : start + step]).all(axis=1)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearboost.datasets import DataError, open_dataset
-from nearboost.datasets.vectors import ROW_NAMES, load_array, load_arrays
+from nearboost.datasets.vectors import ROW_NAMES, check_finite, load_array, load_arrays
 from nearboost.features.store import find_files
 
 
@@ -61,4 +61,5 @@ def _rows(path: Path) -> Items:
         return Items(np.asarray(data.items), list(data.names))
     if rows.ndim != 2 or rows.dtype.kind not in "uif":
         raise DataError(f"{path} holds {rows.dtype} of shape {rows.shape}; give a matrix, a row for each item.")
+    check_finite(path, rows)
     return Items(np.asarray(rows), [f"row {i}" for i in range(len(rows))])
