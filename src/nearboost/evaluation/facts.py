@@ -88,8 +88,8 @@ def mean_of(run: Cells, measure: str) -> float:
 
 
 def leaderboard(runs: Mapping[Any, list[Result]], best: Cells | None, measure: str) -> list[Entry]:
-    """One entry a run, the best first."""
-    order = sorted(runs.values(), key=lambda run: -mean_of(run, measure))
+    """One entry a run, the best first; those that finished fewer splits than others come last."""
+    order = sorted(runs.values(), key=lambda run: (-len(run), -mean_of(run, measure)))
     names = MEASURES if measure == "accuracy" else OF_LABELS
     return [
         {

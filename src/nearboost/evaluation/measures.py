@@ -179,7 +179,7 @@ def _top(codes: NDArray[np.intp], ranking: Floats, k: int) -> float:
 
 
 def _log_loss(chances: Floats) -> float:
-    return float(-np.log(np.clip(chances, SMALLEST, 1)).mean())
+    return float(np.log(1 / np.clip(chances, SMALLEST, 1)).mean())  # 0 and not -0 where all is right
 
 
 def _ece(bins: list[list[float]], n_items: int) -> float:
