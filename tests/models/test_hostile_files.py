@@ -18,7 +18,8 @@ import nearboost
 from models.fitted import rows
 from nearboost.base import model_archive, model_files
 from nearboost.base.model_files import read_header
-from nearboost.models import ModelFileError, load, save
+from nearboost.models import Model, ModelFileError, load, load_model, save
+from nearboost.models.info import summary_of
 
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
 
@@ -445,3 +446,31 @@ def test_a_failed_save_leaves_the_old_file(good, tmp_path):
         save(make_pipeline(FunctionTransformer(named)), path)
     assert path.read_bytes() == good.read_bytes()
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state["classes"]["tuple"].__setitem__(1, None),
+        lambda state: state.pop("facts"),
+        lambda state: state.__setitem__("facts", None),
+        lambda state: state.__setitem__("classifier", {"tuple": []}),
+    ],
+)
+def test_models_of_other_parts(change, tmp_path):
+    """With a checksum that fits: whoever changes a header can write that as well."""
+    X, y = rows()
+    save(
+        Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c"), None, {"items": len(X)}), tmp_path / "a.nb"
+    )
+    path = with_header(
+        tmp_path / "a.nb", tmp_path / "b.nb", lambda header: change(header["root"]["state"]) and None
+    )
+    for look in (load_model, summary_of):
+        with pytest.raises(ModelFileError, match=r"it was changed|of another version"):
+            look(path)
+
+
+def test_versions_that_are_not_told(good, tmp_path):
+    path = with_header(good, tmp_path / "model.nb", lambda header: header["versions"].pop("scikit-learn") and None)
+    refused(path, "does not fit together")

@@ -25,6 +25,7 @@ ALWAYS_ALLOWED, MOST_GROWTH = 2**30, 20  # of all together: most arrays are stor
 AT_ONCE = 2**22  # bytes
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # one date for all, so that the same model gives the same bytes
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+MISFITS = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError)
 
 
 def array_name(number: int) -> str:
@@ -186,6 +187,13 @@ def _read_array(file: _Summed, entry: zipfile.ZipInfo) -> NDArray[Any]:
     return array.reshape(shape, order="F" if in_columns else "C")
 
 
+def misfit(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
+    """One sentence for whatever a strange header makes its readers raise."""
+    return ModelFileError(
+        f"{path} holds what does not fit together ({type(error).__name__}); it was changed or damaged."
+    )
+
+
 @contextmanager
 def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
     """The archive; whatever is wrong with the file is one sentence that begins with its name."""
@@ -203,7 +211,5 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
         raise ModelFileError(
             f"{path} is no model file, or is cut short or damaged ({said or type(error).__name__}); fetch it anew."
         ) from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        raise ModelFileError(
-            f"{path} holds what does not fit together ({type(error).__name__}); it was changed or damaged."
-        ) from None
+    except MISFITS as error:
+        raise misfit(path, error) from None

@@ -68,7 +68,7 @@ def load_object(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) ->
     with open_archive(Path(path), max_bytes) as archive:
         header = _of_this_format(archive.header)
         loaded = Decoder(archive.array).decode(header["root"])
-    _warn_of_version(Path(path), header)
+        _warn_of_version(Path(path), header)
     return loaded
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from nearboost.base.model_archive import MISFITS, misfit
 from nearboost.base.model_files import objects_in, read_header
 
 CHOSEN = ("n_neighbors_", "n_rounds_", "held_out_accuracy_", "temperature_", "terms_", "rank_")
@@ -13,6 +14,15 @@ MOST_TEXT = 200
 def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Plain facts for people and programs."""
     header = read_header(path)
+    try:
+        found = _summary(path, header)
+        as_lines(found)  # texts are texts, and numbers numbers
+    except MISFITS as error:
+        raise misfit(path, error) from None
+    return found
+
+
+def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[str, Any]:
     root, arrays = header["root"], header["arrays"]
     found: dict[str, Any] = {
         "file": os.fspath(path),

@@ -131,7 +131,18 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(
             f"{path} holds {type(found).__name__} and no model with class names; make one with `nearboost fit`."
         )
+    if not _is_whole(found):
+        raise ModelFileError(f"{path} holds a model whose parts are not what they should be; it was changed.")
     return found
+
+
+def _is_whole(model: Model) -> bool:
+    """Whether the parts are of their kinds, which a changed file may have otherwise."""
+    has_names = isinstance(model.classes, tuple) and all(isinstance(name, str) for name in model.classes)
+    can_be_asked = hasattr(model.classifier, "predict")
+    can_describe = model.features is None or hasattr(model.features, "transform")
+    has_origins = model.origins is None or isinstance(model.origins, Origins)
+    return has_names and can_be_asked and can_describe and has_origins and isinstance(model.facts, dict)
 
 
 def voters_of(classifier: Any, n_training: int) -> NDArray[np.int64]:
