@@ -20,10 +20,10 @@ def answer(*words):
     return json.loads(call(*words, "--json").out)
 
 
-def refused(*words):
+def refused(*words, code=Exit.FAILED):
     """The one sentence of a command that fails."""
     ended = call(*words)
-    assert ended.code == Exit.FAILED
+    assert ended.code == code
     assert ended.out == ""
     *_, said = ended.err.splitlines()
     assert said.startswith("Error: ")

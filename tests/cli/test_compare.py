@@ -67,17 +67,19 @@ def test_place_of_the_report_is_printed(blobs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "said", "code"),
     [
-        (["--methods", "forest"], "There is no method 'forest'"),
-        (["--protocol", "most"], "protocol='most' is not known"),
-        (["--classes", "A,Z"], "has no class 'Z'"),
-        (["--features", "gist"], "need no features"),
+        (["--methods", "forest"], "There is no method 'forest'", Exit.USAGE),
+        (["--methods", "n3:loss"], "'n3:loss' is not understood", Exit.USAGE),
+        (["--protocol", "most"], "protocol='most' is not known", Exit.USAGE),
+        (["--layout", "heap"], "layout='heap' is not known", Exit.USAGE),
+        (["--classes", "A,Z"], "has no class 'Z'", Exit.FAILED),
+        (["--features", "gist"], "need no features", Exit.FAILED),
     ],
 )
-def test_mistakes_are_one_sentence(blobs, tmp_path, args, said):
+def test_mistakes_are_one_sentence(blobs, tmp_path, args, said, code):
     result = call(blobs, *args, "--out", tmp_path / "out")
-    assert result.exit_code == Exit.FAILED
+    assert result.exit_code == code
     assert result.stderr.startswith("Error: ")
     assert said in result.stderr
     assert result.stderr.count("\n") == 1

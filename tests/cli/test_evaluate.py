@@ -16,7 +16,7 @@ def test_evaluate(images):
     assert ended.code == Exit.PARTLY
     assert "36 of 36 images vote in this model" in ended.err
     assert "accuracy" in ended.out
-    assert "part='some'" in refused("evaluate", images.model, images.data, "--part", "some")
+    assert "part='some'" in refused("evaluate", images.model, images.data, "--part", "some", code=Exit.USAGE)
 
 
 def test_evaluate_other_data(images, vectors, tmp_path):

@@ -111,11 +111,12 @@ def test_what_cannot_be_saved_is_refused_before_the_fit(vectors, tmp_path):
 
 def test_data_that_is_none(tmp_path):
     assert "is not there" in refused("fit", tmp_path / "nowhere")
-    assert "There is no method 'magic'" in refused("fit", row_folder(tmp_path / "rows"), "--method", "magic")
+    rows = row_folder(tmp_path / "rows")
+    assert "There is no method 'magic'" in refused("fit", rows, "--method", "magic", code=Exit.USAGE)
     data = image_folder(tmp_path / "pictures", 3)
     assert "is no folder; make it first" in refused("fit", data, "--out", tmp_path / "nowhere/model.nb")
     assert "is a folder; give the name of a file" in refused("fit", data, "--out", tmp_path)
-    assert "There are no features 'magic'" in refused("fit", data, "--features", "magic")
+    assert "There are no features 'magic'" in refused("fit", data, "--features", "magic", code=Exit.USAGE)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")

@@ -5,7 +5,7 @@ import pytest
 
 from nearboost.datasets import Dataset
 from nearboost.evaluation.compare import Wish
-from nearboost.evaluation.facts import gather, merged
+from nearboost.evaluation.facts import gather, merged, warned
 from nearboost.evaluation.measures import mcnemar, measure, paired
 from nearboost.evaluation.protocols import Split
 
@@ -111,3 +111,9 @@ def test_the_gallery_is_that_of_the_best_with_weights():
     found = facts([cell("svm", 0, 0.9), weighted], 1)
     assert found["gallery_of"] == "unn"
     assert found["gallery"] == [{"name": "row 3", "weight": 2.0, "class": "a", "thumbnail": None}]
+
+
+def test_warnings_of_solvers_and_of_protocols_are_notes():
+    cells = [{"method": "lbfgs", "features": "vectors", "split": 1, "warnings": ["lbfgs failed to converge."]}]
+    assert warned(cells) == ["lbfgs (vectors, split 2): lbfgs failed to converge."]
+    assert warned([{"method": "knn", "features": "vectors", "split": 0}]) == []

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nearboost.base.errors import UsageError
 from nearboost.datasets import DataError, Dataset
 from nearboost.evaluation.protocols import draw_classes, make_splits, parse_protocol, protocol_notes
 
@@ -190,7 +191,7 @@ def test_other_impossible_protocols():
     ["", "1-fold", "0-per-class", "5-per-class/0", "grouped-fixed", "grouped-5-per-class", "halves", "-3-fold"],
 )
 def test_unknown_protocols(text):
-    with pytest.raises(DataError, match="is not known; use one of fixed, half, N-per-class"):
+    with pytest.raises(UsageError, match="is not known; use one of fixed, half, N-per-class"):
         parse_protocol(text)
 
 

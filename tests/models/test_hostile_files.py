@@ -102,8 +102,8 @@ def test_nothing_is_imported_for_an_unknown_name(good, tmp_path):
 
     path = with_header(good, tmp_path / "bad", change)
     program = (
-        "import sys; from nearboost.base.model_files import load_object, ModelFileError\n"
-        f"try: load_object({str(path)!r})\n"
+        "import sys; from nearboost.base.model_files import load, ModelFileError\n"
+        f"try: load({str(path)!r})\n"
         "except ModelFileError: print('evil' in sys.modules, 'nearboost.boosting.unn' in sys.modules)"
     )
     ended = subprocess.run(

@@ -16,10 +16,10 @@ __all__ = [
     "ModelFileError",
     "check_can_be_saved",
     "check_target",
-    "load_object",
+    "load",
     "objects_in",
     "read_header",
-    "save_object",
+    "save",
 ]
 
 FORMAT = 1
@@ -36,7 +36,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"{place.parent} is no folder; make it first, or write the model elsewhere.")
 
 
-def save_object(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
+def save(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
     """Write an object of the table of names to a file; ``name`` is what messages call it."""
     check_target(path)
     encoder = Encoder()
@@ -49,16 +49,16 @@ def save_object(value: Any, path: str | os.PathLike[str], name: str = "model") -
 
 
 def check_can_be_saved(value: Any, name: str = "model") -> None:
-    """Refuse at once what `save_object` would refuse later, after a long fit."""
+    """Refuse at once what `save` would refuse later, after a long fit."""
     Encoder().encode(value, name)
 
 
-def load_object(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     """The object of a file.
 
     Parameters
     ----------
-    path : what `save_object` wrote
+    path : what `save` wrote
     max_bytes : a file that declares more, unpacked, is refused before anything is read
 
     Raises

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.errors import UsageError
+
 
 def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:
     """``value`` must be one of ``choices``."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r} is not known; use one of {known}.")
+        raise UsageError(f"{name}={value!r} is not known; use one of {known}.")
 
 
 def check_flag(name: str, value: object) -> None:

@@ -12,9 +12,11 @@ from typing import Any
 
 import typer
 
+from nearboost.base.errors import UsageError
+
 
 class Exit(IntEnum):
-    """How a command ended. Click itself ends with 2 when the options are wrong."""
+    """How a command ended."""
 
     DONE = 0
     FAILED = 1
@@ -44,7 +46,7 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
             if os.environ.get("NEARBOOST_DEBUG"):
                 raise
             tell(f"Error: {str(error) or type(error).__name__}")
-            code = Exit.FAILED
+            code = Exit.USAGE if isinstance(error, UsageError) else Exit.FAILED
         raise typer.Exit(code or Exit.DONE)
 
     return guarded

@@ -17,7 +17,8 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -79,9 +80,10 @@ def run(task: Task) -> Result:
     y, truth = table["train_labels"], table["test_labels"]
     estimator = find_method(identity["method"]).make(identity["seed"], identity["threads"])
     warm_up(estimator, X, y)
-    started = perf_counter()
-    fit(estimator, X, y, table.get("train_groups"))
-    fitted = perf_counter()
+    with convergence_warnings() as warned:
+        started = perf_counter()
+        fit(estimator, X, y, table.get("train_groups"))
+        fitted = perf_counter()
     answers = estimator.predict(queries)
     answered = perf_counter()
     result = {
@@ -92,6 +94,7 @@ def run(task: Task) -> Result:
         "query_seconds": answered - fitted,
         "queries": len(queries),
         "train": len(X),
+        "warnings": list(dict.fromkeys(first_line(warning.message) for warning in warned)),
         "peak_mib": peak_mib(),
     }
     if "n_train" in task:
@@ -123,6 +126,21 @@ def fit(estimator: Any, X: Any, y: Any, groups: Any) -> None:
         estimator.fit(X, y, groups=groups)
     else:
         estimator.fit(X, y)
+
+
+@contextmanager
+def convergence_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Collect complaints of solvers that were not done: a result to be read with care."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield caught
+
+
+def first_line(message: object) -> str:
+    return str(message).strip().partition("\n")[0]
 
 
 def warm_up(estimator: Any, X: NDArray[Any], y: NDArray[Any]) -> None:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.errors import UsageError
+
 DEFAULT = "gist"
 EMBEDDING = "embedding:"
 
@@ -61,7 +63,7 @@ def find_descriptor(name: str) -> Descriptor:
     if name.startswith(EMBEDDING):
         return _embedding(name)
     if name not in DESCRIPTORS:
-        raise ValueError(f"There are no features {name!r}; use {', '.join(DESCRIPTORS)} or {EMBEDDING}FILE.onnx.")
+        raise UsageError(f"There are no features {name!r}; use {', '.join(DESCRIPTORS)} or {EMBEDDING}FILE.onnx.")
     return DESCRIPTORS[name]
 
 
@@ -156,7 +158,7 @@ def _of_patches(encoder: Any) -> Any:
 def _embedding(name: str) -> Descriptor:
     file = Path(name.removeprefix(EMBEDDING))
     if not file.is_file():
-        raise ValueError(f"{name} names no file; give the path of a network, {EMBEDDING}FILE.onnx.")
+        raise UsageError(f"{name} names no file; give the path of a network, {EMBEDDING}FILE.onnx.")
 
     def make(seed: int, n_jobs: int | None) -> Any:
         from nearboost.features.embedding import Embedding

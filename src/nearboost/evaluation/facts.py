@@ -16,7 +16,7 @@ from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import DONE, FAILED, MOST_PROTOTYPES, WORST, Result
 from nearboost.evaluation.machine import describe_machine, describe_versions
 from nearboost.evaluation.measures import N_BINS, class_accuracies, mcnemar, paired, summary
-from nearboost.evaluation.protocols import Split
+from nearboost.evaluation.protocols import Split, protocol_notes
 
 MEASURES = ("accuracy", "mean_class_accuracy", "top5", "log_loss", "ece")
 OF_LABELS = ("mean_average_precision", "log_loss")  # where items have several
@@ -41,7 +41,7 @@ def gather(
         "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": describe_machine(),
         "versions": describe_versions(),
-        "data": about_data(dataset, skipped),
+        "data": about_data(dataset, [*protocol_notes(dataset, wish.protocol), *warned(done)], skipped),
         "protocol": about_protocol(wish, splits),
         "leaderboard": leaderboard(runs, best, measure),
         "best": best and best[0]["method"],
@@ -204,8 +204,17 @@ def timing(cell: Result) -> Entry:
     return {**{key: cell[key] for key in keys}, "split": cell["split"] + 1, "query_ms": query_ms(cell)}
 
 
-def about_data(dataset: Dataset, skipped: Mapping[str, str]) -> Entry:
-    notes = list(dataset.notes)
+def warned(done: Cells) -> list[str]:
+    """What methods complained of while they were fitted, for the reader to judge by."""
+    return [
+        f"{cell['method']} ({cell['features']}, split {cell['split'] + 1}): {text}"
+        for cell in done
+        for text in cell.get("warnings", ())
+    ]
+
+
+def about_data(dataset: Dataset, notes: Sequence[str], skipped: Mapping[str, str]) -> Entry:
+    notes = [*dataset.notes, *notes]
     if skipped:
         shown = "; ".join(list(skipped.values())[:5]) + (" …" if len(skipped) > 5 else "")
         notes.append(f"{len(skipped)} items gave no features and were left out. {shown}")

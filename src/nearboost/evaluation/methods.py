@@ -11,6 +11,8 @@ from importlib import import_module
 from math import isfinite
 from typing import Any
 
+from nearboost.base.errors import UsageError
+
 DEFAULT = ("knn", "weighted-knn", "unn", "n3", "innc", "slnd", "linear-svm", "rbf-svm")
 
 NEIGHBORS = {"n_neighbors": (1, 3, 5, 7, 11, 15)}
@@ -81,7 +83,7 @@ def find_methods(names: Iterable[str]) -> list[Method]:
     """The methods of these names, each once; "all" means all of them."""
     wanted = [name.strip() for name in names if name.strip()]
     if not wanted:
-        raise ValueError(f"No method was given; use some of {', '.join(METHODS)}, or all.")
+        raise UsageError(f"No method was given; use some of {', '.join(METHODS)}, or all.")
     if "all" in wanted:
         wanted = [*METHODS, *(name for name in wanted if name != "all")]
     return [find_method(name) for name in dict.fromkeys(wanted)]
@@ -91,7 +93,7 @@ def find_method(name: str) -> Method:
     """The method of this name, as in the table or with settings of its own: ``n3:n_prototypes=0.1:loss=mat``."""
     base, *pairs = name.split(":")
     if base not in METHODS:
-        raise ValueError(f"There is no method {base!r}; use some of {', '.join(METHODS)}, or all.")
+        raise UsageError(f"There is no method {base!r}; use some of {', '.join(METHODS)}, or all.")
     method = METHODS[base]
     if not pairs:
         return method
@@ -99,7 +101,7 @@ def find_method(name: str) -> Method:
     known = method.kind()().get_params(deep=False)
     unknown = [setting for setting in given if setting not in known]
     if unknown:
-        raise ValueError(f"{base} has no setting {unknown[0]!r}; it has {', '.join(known)}.")
+        raise UsageError(f"{base} has no setting {unknown[0]!r}; it has {', '.join(known)}.")
     grid = {setting: values for setting, values in (method.grid or {}).items() if setting not in given}
     units = {setting: unit for setting, unit in (method.units or {}).items() if setting not in given}
     title = f"{method.title}, {', '.join(pair.replace('=', ' = ') for pair in pairs)}"
@@ -117,13 +119,13 @@ def _setting(pair: str, name: str) -> tuple[str, Any]:
     """A setting and its value: a number, true, false, null, or else a word."""
     setting, equals, value = pair.partition("=")
     if not (setting and equals and value):
-        raise ValueError(f"{name!r} is not understood; settings are written NAME:SETTING=VALUE:SETTING=VALUE.")
+        raise UsageError(f"{name!r} is not understood; settings are written NAME:SETTING=VALUE:SETTING=VALUE.")
     try:
         given = json.loads(value)
     except ValueError:
         return setting, value
     if isinstance(given, float) and not isfinite(given):
-        raise ValueError(f"{name!r} has the value {value} for {setting}; give a finite number.")
+        raise UsageError(f"{name!r} has the value {value} for {setting}; give a finite number.")
     return setting, given
 
 

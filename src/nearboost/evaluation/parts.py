@@ -11,6 +11,7 @@ import nearboost
 from nearboost.datasets import DataError, Dataset
 from nearboost.evaluation.cells import DONE, Result, Task, name_of, read_result, write_table
 from nearboost.evaluation.descriptors import Descriptor
+from nearboost.evaluation.machine import describe_versions
 from nearboost.evaluation.methods import Method
 from nearboost.evaluation.protocols import Split
 from nearboost.evaluation.rows import VECTORS, Rows, Source, hash_of_texts
@@ -117,6 +118,7 @@ def task_of(method: Method, part: Part, dataset: Dataset, wish: Any, folder: Pat
         "seed": part.seed,
         "threads": threads,
         "version": nearboost.__version__,
+        "libraries": describe_versions(),
     }
     files = {"rows": str(part.rows.resolve()), "table": str(part.table.resolve())}
     return {

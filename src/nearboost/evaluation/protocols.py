@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.errors import UsageError
 from nearboost.base.validation import check_whole
 from nearboost.datasets import DataError, Dataset
 
@@ -49,7 +50,7 @@ def parse_protocol(text: str) -> Protocol:
     per_class = re.fullmatch(r"([0-9]{1,9})-per-class(?:/([0-9]{1,9}))?", text)
     if per_class and int(per_class[1]) >= 1 and per_class[2] != "0":
         return Protocol("per-class", int(per_class[1]), int(per_class[2]) if per_class[2] else None)
-    raise DataError(f"protocol={text!r} is not known; use one of {KNOWN}, as in 30-per-class or 5-fold.")
+    raise UsageError(f"protocol={text!r} is not known; use one of {KNOWN}, as in 30-per-class or 5-fold.")
 
 
 def make_splits(dataset: Dataset, protocol: str, repeats: int = 1, seed: int = 0) -> list[Split]:

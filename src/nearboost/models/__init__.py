@@ -6,9 +6,7 @@ Names are imported when they are first asked for, so that looking into a file is
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nearboost.base.model_files import ModelFileError
-from nearboost.base.model_files import load_object as load
-from nearboost.base.model_files import save_object as save
+from nearboost.base.model_files import ModelFileError, load, save
 
 if TYPE_CHECKING:
     from nearboost.models.model import Model, Prediction, load_model

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from nearboost.base.images import ImageError, pixels_of
-from nearboost.base.model_files import ModelFileError, load_object
+from nearboost.base.model_files import ModelFileError, load
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.ensemble.split import SplitClassifier
@@ -126,7 +126,7 @@ class Model:
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """The model of a file; a bare estimator is none."""
-    found = load_object(path)
+    found = load(path)
     if not isinstance(found, Model):
         raise ModelFileError(
             f"{path} holds {type(found).__name__} and no model with class names; make one with `nearboost fit`."

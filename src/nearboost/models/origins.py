@@ -1,7 +1,6 @@
 """Where the training items of a model came from: file names, hashes and small pictures."""
 
 import hashlib
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.images import ImageError, as_color, in_unit_range, needs, read_image
+from nearboost.base.images import ImageError
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
-
-SIDE = 64  # pixels of a thumbnail's longer side
-QUALITY = 80
+from nearboost.base.thumbnails import thumbnail as small_copy
 
 
 @dataclass(frozen=True)
@@ -108,21 +105,8 @@ def _look_at(path: Any, thumbnails: bool) -> tuple[str, bytes]:
 
 
 def thumbnail(path: Any) -> bytes:
-    """A JPEG of at most 64 pixels a side; nothing for what cannot be read."""
+    """A small JPEG file; nothing for what cannot be read."""
     try:
-        pixels = in_unit_range(read_image(path), "dtype")
+        return small_copy(path)
     except ImageError:
         return b""
-    except ValueError:  # deep pixels whose range their type does not tell
-        pixels = in_unit_range(read_image(path), "image")
-    return as_jpeg(pixels)
-
-
-def as_jpeg(pixels: NDArray[np.float32], side: int = SIDE) -> bytes:
-    """Pixels from 0 to 1 as a small JPEG file."""
-    pillow = needs("PIL.Image")
-    image = pillow.fromarray((as_color(pixels) * 255).round().astype(np.uint8))
-    image.thumbnail((side, side))
-    file = io.BytesIO()
-    image.save(file, "JPEG", quality=QUALITY)
-    return file.getvalue()

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from nearboost.base.progress import progress_bar
+from nearboost.base.thumbnails import as_address
 from nearboost.models.model import Model
 from nearboost.models.origins import thumbnail
 
@@ -163,7 +163,7 @@ def suspects_page(findings: Findings, title: str) -> str:
             "said": one.said,
             "own": f"{one.own:.1%}",
             "other": f"{one.other:.1%}",
-            "picture": f"data:image/jpeg;base64,{b64encode(one.picture).decode()}" if one.picture else None,
+            "picture": as_address(one.picture) if one.picture else None,
         }
         for one in findings.suspects
     ]
