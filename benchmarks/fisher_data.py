@@ -1,9 +1,9 @@
 """Fisher vectors of Scene-15 and Caltech-101, split by split: ``python -m benchmarks.fisher_data``.
 
-A split draws so many images of each class to learn from and tests on the rest. The principal components and the
-mixture are fitted on a split's training images alone; descriptors of patches are made image by image and never
-kept. What is kept, in ``benchmarks/cache``, are the gradients after the square root and before any unit length, from
-which both normalisations follow. 18 images of Scene-15 occur twice, some on both sides of a split; all are left in.
+A split draws so many images of each class to learn from and tests on the rest. Principal components and mixture
+are fitted on a split's training images alone; descriptors of patches are made image by image, never kept. What is
+kept, in ``benchmarks/cache``, are the gradients after the square root and before any unit length, from which both
+normalisations follow. 18 images of Scene-15 occur twice, some on both sides of a split; all are left in.
 """
 
 import os
