@@ -90,7 +90,11 @@ def by_channel(gradients: NDArray[Any]) -> Rows:
 
 
 def by_gaussian(gradients: NDArray[Any]) -> Rows:
-    """Each Gaussian of unit length, then each channel."""
+    """Each Gaussian of unit length, then each channel.
+
+    As `FisherVector` does it, but for Gaussians so far from all patches of an image that float32 holds nothing of
+    their gradients: these stay zero, and `FisherVector` scales them up as well.
+    """
     return by_channel(unit(gradients, np.linalg.norm(gradients, axis=(2, 4), keepdims=True)))
 
 

@@ -143,7 +143,8 @@ def in_metrics(name: str, seed: int) -> Row:
             hits.append(model.fit(pca.transform(X[a]), y[a]).score(pca.transform(X[b]), y[b]))
         return float(np.mean(hits))
 
-    knn = choose([(mu, k) for mu in DAMPINGS for k in (1, 5, 11, 21)], lambda v: score(v[0], KNNClassifier(v[1])))
+    of_knn = [(mu, k) for mu in DAMPINGS for k in (1, 5, 11, 21)]
+    knn = choose(of_knn, lambda value: score(value[0], KNNClassifier(value[1], n_jobs=1)))
     mu, _ = choose(DAMPINGS, lambda value: score(value, inside_classes()))
     strength, at_whitened = choose(REGULARIZATIONS, lambda value: score(mu, inside_classes(value)))
     soft, at_soft = choose(SOFT, lambda value: score(mu, softly(*value, inside_classes(strength))))
