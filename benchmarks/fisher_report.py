@@ -46,6 +46,12 @@ def of_whole(results: Row, name: str, contender: str, field: str = "accuracy") -
     return {seed: results[key][contender][field] for seed, key in keys.items() if key in results}
 
 
+def finished(results: Row, name: str) -> tuple[int, ...]:
+    """Splits that have been measured at all numbers of parts."""
+    cuts = [f"parts/{n}/{norm}" for n in N_SPLITS for norm in NORMALIZATIONS]
+    return tuple(seed for seed in SEEDS if all(f"{name}/{seed}/{cut}" in results for cut in cuts))
+
+
 def shown(values: list[float]) -> str:
     return percent(values) if values else ""
 
@@ -54,7 +60,7 @@ def losses(results: Row, name: str) -> str:
     """Table 4: all contenders at 64 parts, and whole."""
     body = [
         [contender, *(
-            shown(in_parts(results, name, (n, norm), contender, mean, OVERALL))
+            shown(in_parts(results, name, (n, norm), contender, mean))
             for norm in NORMALIZATIONS for n, mean in [(1, "harmonic"), *((64, mean) for mean in MEANS)]
         )]
         for contender in CONTENDERS
@@ -67,15 +73,15 @@ def losses(results: Row, name: str) -> str:
 
 def parts(results: Row, name: str) -> str:
     """Figure 1: accuracy against the number of parts, L1, each contender with each mean."""
-    cuts = sorted(N_SPLITS)
+    cuts, seeds = sorted(N_SPLITS), finished(results, name)
     body = [
         [f"{contender}, {mean}", *(
-            shown(in_parts(results, name, (n, "l1"), contender, mean, OVERALL)) for n in cuts
+            shown(in_parts(results, name, (n, "l1"), contender, mean, seeds)) for n in cuts
         )]
         for contender in CONTENDERS
         for mean in MEANS
     ]  # fmt: skip
-    return markdown([f"{TITLES[name]} a class, L1", *map(str, cuts)], body)
+    return markdown([f"{TITLES[name]} a class, L1, {len(seeds)} splits", *map(str, cuts)], body)
 
 
 def whole(results: Row) -> str:
@@ -145,7 +151,7 @@ def seconds(results: Row) -> str:
 
 
 def draw(results: Row) -> None:
-    """Figure 1: overall accuracy against the number of parts."""
+    """Figure 1: overall accuracy against the number of parts, mean of the splits measured at all of them."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -154,24 +160,24 @@ def draw(results: Row) -> None:
     lines = {"N3 binlog, published": "tab:blue", "N3, defaults": "tab:red", "k-NN": "tab:gray"}
     styles = {"arithmetic": ":", "geometric": "--", "harmonic": "-"}
     figure, axes = pyplot.subplots(2, len(SETS), figsize=(14, 8), sharex=True, sharey="col", layout="constrained")
+    cuts = sorted(N_SPLITS)
     for column, name in zip(axes.T, SETS, strict=True):
+        seeds = finished(results, name)
         for axis, norm in zip(column, NORMALIZATIONS, strict=True):
             for contender, color in lines.items():
                 for mean, style in styles.items():
-                    values = [
-                        in_parts(results, name, (n, norm), contender, mean, OVERALL) for n in sorted(N_SPLITS)
-                    ]
-                    points = [(n, 100 * np.mean(v)) for n, v in zip(sorted(N_SPLITS), values, strict=True) if v]
-                    if points:
-                        label = f"{contender}, {mean}"
-                        axis.plot(*zip(*points, strict=True), style, color=color, marker="o", ms=3, label=label)
+                    by_cut = (in_parts(results, name, (n, norm), contender, mean, seeds) for n in cuts)
+                    values = [100 * np.mean(some) for some in by_cut]
+                    axis.plot(cuts, values, style, color=color, marker="o", ms=3, label=f"{contender}, {mean}")
             axis.set(title=f"{TITLES[name]} a class, parts of {norm.upper()} unit length")
             axis.set_xscale("log", base=2, subs=[])
-            axis.set_xticks(sorted(N_SPLITS), [str(n) for n in sorted(N_SPLITS)])
+            axis.set_xticks(cuts, map(str, cuts))
             axis.grid(alpha=0.3)
         column[-1].set_xlabel("parts")
     for axis in axes[:, 0]:
         axis.set_ylabel("test accuracy, %")
-    axes[0, 0].legend(frameon=False, fontsize=8)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(lines), frameon=False
+    )
     figure.savefig(FIGURE, dpi=100)
     pyplot.close("all")

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
-
 from benchmarks.fisher_data import N_DIMENSIONS, FisherSplit, by_channel, by_gaussian, drawn
 from benchmarks.fisher_splits import CONTENDERS, accuracies, in_parts
+from sklearn.datasets import load_digits
+
 from nearboost import SplitClassifier
 from nearboost.ensemble.split import MEANS
 from nearboost.features.recipe import SIFTColorFisher
