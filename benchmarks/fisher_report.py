@@ -33,11 +33,11 @@ def report(results: Row) -> str:
 
 
 def in_parts(
-    results: Row, name: str, cut: tuple[int, str], contender: str, mean: str, measure: int
+    results: Row, name: str, cut: tuple[int, str], contender: str, mean: str, seeds: tuple[int, ...] = SEEDS
 ) -> list[float]:
-    """One number for each split that has been measured."""
-    keys = (f"{name}/{seed}/parts/{cut[0]}/{cut[1]}" for seed in SEEDS)
-    return [results[key][contender][mean][measure] for key in keys if key in results]
+    """Overall accuracy on each split that has been measured."""
+    keys = (f"{name}/{seed}/parts/{cut[0]}/{cut[1]}" for seed in seeds)
+    return [results[key][contender][mean][OVERALL] for key in keys if key in results]
 
 
 def of_whole(results: Row, name: str, contender: str, field: str = "accuracy") -> dict[int, Any]:
