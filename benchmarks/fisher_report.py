@@ -28,7 +28,7 @@ def report(results: Row) -> str:
     """All tables in Markdown, of what there is."""
     tables = [losses(results, name) for name in SETS]
     tables += [parts(results, name) for name in SETS]
-    tables += [whole(results), paired(results), seconds(results)]
+    tables += [whole(results), paired(results, OVERALL), paired(results, PER_CLASS), seconds(results)]
     return "\n\n".join(tables)
 
 
@@ -81,7 +81,8 @@ def parts(results: Row, name: str) -> str:
         for contender in CONTENDERS
         for mean in MEANS
     ]  # fmt: skip
-    return markdown([f"{TITLES[name]} a class, L1, {len(seeds)} splits", *map(str, cuts)], body)
+    n_splits = "1 split" if len(seeds) == 1 else f"{len(seeds)} splits"
+    return markdown([f"{TITLES[name]} a class, L1, {n_splits}", *map(str, cuts)], body)
 
 
 def whole(results: Row) -> str:
@@ -97,18 +98,19 @@ def whole(results: Row) -> str:
     return markdown(["whole vectors", *columns], body)
 
 
-def paired(results: Row) -> str:
+def paired(results: Row, measure: int) -> str:
     """Points over the SVM in whichever normalisation its folds preferred, split by split."""
     body = []
     for contender in (*METRIC, *best_parts()):
         row = []
         for name in SETS:
-            gains = [100 * (value - svm) for value, svm in pairs(results, name, contender)]
+            gains = [100 * (value[measure] - svm[measure]) for value, svm in pairs(results, name, contender)]
             spread = f" ± {np.std(gains, ddof=1):.1f}" if len(gains) > 1 else ""
             row += [f"{np.mean(gains):+.1f}{spread}" if gains else "", ", ".join(f"{g:+.1f}" for g in gains)]
         body.append([contender, *row])
     columns = [text for name in SETS for text in (TITLES[name], "splits")]
-    return markdown(["points over the tuned linear SVM", *columns], body)
+    of = ("of all images", "mean over classes")[measure]
+    return markdown([f"points over the tuned linear SVM, {of}", *columns], body)
 
 
 def best_parts() -> dict[str, tuple[str, str]]:
@@ -120,8 +122,8 @@ def best_parts() -> dict[str, tuple[str, str]]:
     }
 
 
-def pairs(results: Row, name: str, contender: str) -> list[tuple[float, float]]:
-    """Overall accuracy of a contender and of the SVM on each split."""
+def pairs(results: Row, name: str, contender: str) -> list[tuple[list[float], list[float]]]:
+    """Accuracies of a contender and of the SVM on each split."""
     found = []
     for seed in SEEDS:
         if f"{name}/{seed}/whole" not in results:
@@ -133,14 +135,15 @@ def pairs(results: Row, name: str, contender: str) -> list[tuple[float, float]]:
             inner, mean = best_parts()[contender]
             value = results.get(f"{name}/{seed}/parts/64/l1", {}).get(inner, {}).get(mean)
         if value is not None:
-            found.append((value[OVERALL], svm["accuracy"][OVERALL]))
+            found.append((value, svm["accuracy"]))
     return found
 
 
 def seconds(results: Row) -> str:
     """CPU seconds on Caltech-101, first split."""
     rows = results.get("caltech101/0/whole", {}) | results.get("caltech101/0/metric", {})
-    rows = {name: row for name, row in rows.items() if "fit_seconds" in row}
+    order = [*(kind + more for kind in WHOLE for more in ("", ", per Gaussian")), *METRIC]
+    rows = {name: rows[name] for name in order if name in rows}
     rows |= {f"{name}, 64 parts": row for name, row in results.get("caltech101/0/times", {}).items()}
     body = [
         [name, f"{row['choice_seconds']:.0f}" if "choice_seconds" in row else "", f"{row['fit_seconds']:.1f}",
