@@ -1,13 +1,13 @@
 """Tables 2.3 to 2.5 of the thesis on other images: ``python -m benchmarks.bag_tables``.
 
 Bags of features (2,500 dense SIFT descriptors an image, 500 words), half of the images of each class to train and
-the others to test, three random splits: soft UNN as published, UNN with our defaults, k-NN, support vector machines
-and boosted stumps, on the first 5, 10 and 15 scene classes and on 10, 20, ..., 100 classes of Caltech-101. Words are
-learned once for each split and set, from the training images of all its classes. Accuracies are means of the
-classes' own; times are processor seconds of one thread, without the features.
+the others to test, three random splits: soft UNN as published, UNN with our defaults, k-NN, support vector
+machines and boosted stumps, on 5, 10 and 15 scene classes and on 10, 20, ..., 100 classes of Caltech-101.
+Words are learned once for each split and set, from the training images of all its classes. Accuracies are means of
+the classes' own; times are processor seconds of one thread, without the features.
 
-Prints Markdown tables and writes ``benchmarks/results/bag_tables.json`` after each number of classes; what is there
-already is not run again, unless with ``--fresh``. ``--show`` prints what was written last.
+Prints Markdown tables and writes ``benchmarks/results/bag_tables.json`` after each number of classes; what is
+there already is not run again, unless with ``--fresh``. ``--show`` prints what was written last.
 """
 
 import argparse
@@ -107,7 +107,9 @@ def paths_of(data: str) -> tuple[list[Path], NDArray[np.intp]]:
     folders = sorted(folder for folder in (data_folder() / "caltech101").iterdir() if folder.is_dir())
     order = np.random.default_rng(0).permutation(len(folders))[: max(N_CLASSES[data])]
     of_classes = [sorted(folders[i].glob("*.jpg")) for i in order]
-    return [path for some in of_classes for path in some], np.repeat(np.arange(len(order)), list(map(len, of_classes)))
+    return [path for some in of_classes for path in some], np.repeat(
+        np.arange(len(order)), list(map(len, of_classes))
+    )
 
 
 def halves(y: NDArray[np.intp], seed: int) -> NDArray[np.bool_]:

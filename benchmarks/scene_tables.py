@@ -5,7 +5,8 @@ features, by one search for the 100 nearest training descriptors that all three 
 dense SIFT with a linear support vector machine, one class against the rest, squared hinge, C by folds of the
 training images. All that is learned is learned from the training images of a split.
 
-The three by a neighbourhood are also compared with their exact selves, 20 images of a class to train and 20 to test.
+The three by a neighbourhood are also compared with their exact selves, 20 images of a class to train and 20 to
+test.
 
 Prints Markdown tables and writes ``benchmarks/results/scene_tables.json`` after each part; parts that are there
 already are not run again, unless with ``--fresh``. ``--show`` prints what was written last.

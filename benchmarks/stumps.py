@@ -71,7 +71,7 @@ def best_stump(total: NDArray[Any], positive: NDArray[Any]) -> Stump:
     above, disagreeing = below[:, -1:] - below, agreeing[:, -1:] - agreeing
     least = 1e-12
     gains = agreeing**2 / np.maximum(below, least) + disagreeing**2 / np.maximum(above, least)
-    n_features, n_bins, n_classes = gains.shape
+    n_bins, n_classes = gains.shape[1:]
     features, cuts = np.divmod(gains.reshape(-1, n_classes).argmax(axis=0), n_bins)
     at = (features, cuts, np.arange(n_classes))
     sides = [agreeing[at] / np.maximum(below[at], least), disagreeing[at] / np.maximum(above[at], least)]
