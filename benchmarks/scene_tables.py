@@ -15,6 +15,7 @@ already are not run again, unless with ``--fresh``. ``--show`` prints what was w
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -42,6 +43,7 @@ PYRAMIDS = {"INN-SPM": "inn", "LLC": "llc", "ScSPM": "sparse"}
 PER_CLASS, FEW_PER_CLASS = 100, 20
 NEIGHBORHOOD = 100
 LONGEST_SIDE = 300
+PARTS = ("NBNN", *PYRAMIDS, "agreement")
 COSTS = [1.0, 10.0, 100.0]
 
 Row = dict[str, Any]
@@ -195,7 +197,8 @@ def already(fresh: bool) -> dict[str, list[Row]]:
     return dict(read_results(NAME))
 
 
-def measure(seeds: Sequence[int], fresh: bool, n_jobs: int) -> None:
+def measure(methods: Sequence[str], seeds: Sequence[int], fresh: bool, n_jobs: int) -> None:
+    """Run what is missing, method by method."""
     results = already(fresh)
     rows = results["rows"]
 
@@ -208,18 +211,15 @@ def measure(seeds: Sequence[int], fresh: bool, n_jobs: int) -> None:
         for row in found:
             print(seed, row, flush=True)
 
-    for name in ("NBNN", *PYRAMIDS):
-        for seed in seeds:
-            if not missing(seed, name):
-                continue
+    for name, seed in product((name for name in methods if name != "agreement"), seeds):
+        if missing(seed, name):
             split = images(seed)
-            if name == "NBNN":
-                add(seed, voted(split, n_jobs))
-            else:
-                add(seed, [{"method": name, **pooled(split, PYRAMIDS[name], n_jobs)}])
-    if not results["agreement"]:
+            pooling = PYRAMIDS.get(name)
+            found = [{"method": name, **pooled(split, pooling, n_jobs)}] if pooling else voted(split, n_jobs)
+            add(seed, found)
+    if "agreement" in methods and not results["agreement"]:
         results["agreement"] = agreement(seeds[0], n_jobs)
-        write_results(NAME, results)
+    write_results(NAME, results)
 
 
 def report(results: Row) -> str:
@@ -264,13 +264,16 @@ def report(results: Row) -> str:
 def main() -> None:
     """Measure what is missing, write and print; or print what was written."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--methods", nargs="+", choices=PARTS, default=PARTS, help="NBNN stands for all three votes"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--n-jobs", type=int, default=1, help="threads; the results are the same for any number")
     parser.add_argument("--fresh", action="store_true", help="run all parts again")
     parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
     options = parser.parse_args()
     if not options.show:
-        measure(options.seeds, options.fresh, options.n_jobs)
+        measure(options.methods, options.seeds, options.fresh, options.n_jobs)
     print(report(read_results(NAME)))
 
 
