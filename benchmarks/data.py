@@ -25,13 +25,11 @@ and what a method reads off its training rows (a leave-one-out error, say) is be
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -40,6 +38,7 @@ from sklearn.preprocessing import normalize
 
 from nearboost.datasets import read_mat
 from nearboost.datasets.scenes import SCENES  # the first 8, 13 and 15 are the three sets
+from nearboost.features import Gist
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "benchmarks" / "cache"
@@ -48,10 +47,7 @@ GTSRB_FILE = "gtsrb/gtsrb_roi_gray24.npz"
 YALEB_FILE = "faces/YaleB_32x32.mat"
 SCENE_FOLDER = "scene15"
 
-GIST_VERSION = 1  # raise it when `gist` changes: it names the cache
-GIST_SIDE, GIST_PADDING, GIST_GRID = 128, 16, 4
-GIST_SCALES, GIST_ORIENTATIONS = 4, 8
-
+GIST_VERSION = 2  # raise it when the numbers of `Gist` change: it names the cache
 
 Projection = PCA | LinearDiscriminantAnalysis | None
 
@@ -144,7 +140,7 @@ def gtsrb_pixels(seed: int) -> Split:
 
 
 def scene8(seed: int) -> Split:
-    """2,688 outdoor scenes: square roots of `gist`, rows of unit length, 128 principal components.
+    """2,688 outdoor scenes: square roots of `Gist`, rows of unit length, 128 principal components.
 
     Two images occur twice in the files, one of them under two labels (a tall building inside a city);
     all are kept.
@@ -190,14 +186,10 @@ def scene_paths(n_classes: int) -> list[Path]:
 
 
 def scene_gists(paths: list[Path], n_classes: int) -> NDArray[np.float32]:
-    """`gist` of every image, from the cache where it lies there (about half a minute else)."""
+    """`Gist` of every image, from the cache where it lies there (about half a minute else)."""
     file = gist_cache(n_classes)
     if not file.exists():
-        from PIL import Image
-
-        size = (GIST_SIDE, GIST_SIDE)
-        images = (Image.open(path).convert("L").resize(size, Image.Resampling.BICUBIC) for path in paths)
-        gists = np.stack([gist(np.asarray(image, dtype=np.float32)) for image in images])
+        gists = Gist().transform(paths)
         file.parent.mkdir(parents=True, exist_ok=True)
         unfinished = file.with_suffix(f".{os.getpid()}.npy")
         np.save(unfinished, gists)
@@ -208,52 +200,6 @@ def scene_gists(paths: list[Path], n_classes: int) -> NDArray[np.float32]:
 def gist_cache(n_classes: int) -> Path:
     """Where `scene_gists` keeps what it computed."""
     return CACHE / f"scene{n_classes}-gist-v{GIST_VERSION}.npy"
-
-
-def gist(image: NDArray[np.float32]) -> NDArray[np.float32]:
-    """512 numbers of a grey square: energy at 4 scales x 8 orientations, averaged on a 4x4 grid.
-
-    After Oliva and Torralba (2001), with the constants of their published program.
-    """
-    inner = slice(GIST_PADDING, -GIST_PADDING)
-    spectrum = fft.fft2(np.pad(_even_contrast(image), GIST_PADDING, mode="symmetric"))
-    energy = np.abs(fft.ifft2(spectrum * _gabor_bank()))[:, inner, inner]
-    cell = GIST_SIDE // GIST_GRID
-    return energy.reshape(-1, GIST_GRID, cell, GIST_GRID, cell).mean(axis=(2, 4)).ravel().astype(np.float32)
-
-
-def _even_contrast(image: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Logarithm of the image less its local mean, over its local deviation: 4 cycles per image and up."""
-    padding = 5
-    padded = np.pad(np.log1p(image), padding, mode="symmetric")
-    radius, _ = _frequencies(padded.shape[0])
-    low_pass = np.exp(-np.log(2) * (radius / 4) ** 2).astype(np.float32)
-    detail = padded - fft.ifft2(fft.fft2(padded) * low_pass).real
-    deviation = np.sqrt(np.abs(fft.ifft2(fft.fft2(detail**2) * low_pass)))
-    return (detail / (0.2 + deviation))[padding:-padding, padding:-padding]
-
-
-@cache
-def _gabor_bank() -> NDArray[np.float32]:
-    """One-sided band-pass filters in the Fourier domain: radii a factor 1.85 apart, every 22.5 degrees."""
-    side = GIST_SIDE + 2 * GIST_PADDING
-    radius, angle = _frequencies(side)
-    bank = []
-    for scale in range(GIST_SCALES):
-        along = np.exp(-3.5 * (radius / (side * 0.3 / 1.85**scale) - 1) ** 2)
-        for orientation in range(GIST_ORIENTATIONS):
-            turned = angle + np.pi * orientation / GIST_ORIENTATIONS
-            turned = (turned + np.pi) % (2 * np.pi) - np.pi
-            across = np.exp(-2 * np.pi * (GIST_ORIENTATIONS**2 / 64) * turned**2)
-            bank.append(along * across)
-    return np.stack(bank).astype(np.float32)
-
-
-def _frequencies(side: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Radius, in cycles per image, and angle of every place of a square spectrum."""
-    cycles = fft.fftfreq(side, 1 / side)
-    plane = cycles[None, :] + 1j * cycles[:, None]
-    return np.abs(plane), np.angle(plane)
 
 
 def _discriminants() -> LinearDiscriminantAnalysis:
