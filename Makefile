@@ -38,6 +38,9 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.slnd_figures
 	$(BIN)/python -m benchmarks.features
 	$(BIN)/python -m benchmarks.features_more
+	$(BIN)/python -m benchmarks.fisher_tables
+	$(BIN)/python -m benchmarks.scene_tables
+	$(BIN)/python -m benchmarks.bag_tables
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict --quiet

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nearboost.linear.contenders import LinearSGDClassifier
     from nearboost.linear.slnd import SLNDClassifier
     from nearboost.losses import get_loss
+    from nearboost.metric.discriminant import SoftDiscriminant
     from nearboost.metric.itml import ITML
     from nearboost.models import Model, load, save
     from nearboost.neighbors import Neighbors, NeighborSearch
@@ -50,6 +51,7 @@ __all__ = [
     "Neighbors",
     "SLNDClassifier",
     "SRCClassifier",
+    "SoftDiscriminant",
     "SplitClassifier",
     "UNNClassifier",
     "eigenfaces",
@@ -77,6 +79,7 @@ _HOME = {
     "SRCClassifier": "nearboost.inn.src",
     "CRCClassifier": "nearboost.inn.crc",
     "ITML": "nearboost.metric.itml",
+    "SoftDiscriminant": "nearboost.metric.discriminant",
     "INNClassifier": "nearboost.inn.classifier",
     "INNCoder": "nearboost.inn.coder",
     "KNNClassifier": "nearboost.boosting.knn",

@@ -101,6 +101,7 @@ CLASSIFIERS = {
 }
 TRANSFORMERS = {
     "itml": lambda: nb.ITML(),
+    "soft discriminant": lambda: nb.SoftDiscriminant(),
     "lpp": lambda: nb.LPP(),
     "srlp": lambda: nb.SRLP(),
     "inn projection": lambda: nb.INNProjection(),

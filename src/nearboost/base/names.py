@@ -34,6 +34,7 @@ _ESTIMATORS = {
     "nearboost.inn.src": ("SRCClassifier",),
     "nearboost.linear.contenders": ("LinearSGDClassifier",),
     "nearboost.linear.slnd": ("SLNDClassifier",),
+    "nearboost.metric.discriminant": ("SoftDiscriminant",),
     "nearboost.metric.itml": ("ITML",),
     "nearboost.models.model": ("Model",),
     "nearboost.models.origins": ("Origins",),

@@ -48,8 +48,7 @@ class SoftDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from nearboost import KNNClassifier
-    >>> from nearboost.metric.discriminant import SoftDiscriminant
+    >>> from nearboost import KNNClassifier, SoftDiscriminant
     >>> X, y = load_wine(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), SoftDiscriminant(), KNNClassifier(1)).fit(X[::2], y[::2])
     >>> print(f"{model.score(X[1::2], y[1::2]):.3f}")
