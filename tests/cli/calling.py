@@ -1,6 +1,8 @@
 """Commands called as people call them."""
 
 import json
+import signal
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -29,6 +31,16 @@ def refused(*words, code=Exit.FAILED):
     assert said.startswith("Error: ")
     assert said.endswith(".")
     return said
+
+
+def interruptible(*words):
+    """A running process that an interruption reaches, also where the tests themselves run in the background."""
+    return subprocess.Popen(
+        program(*words),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def program(*words):

@@ -10,6 +10,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+from cli.calling import interruptible
 from evaluation.problems import write_blobs, write_stripes
 from nearboost.cli.common import Exit
 from nearboost.cli.main import app
@@ -110,18 +111,14 @@ def test_failed_cells_and_skipped_images_are_partly_done(blobs, tmp_path):
 
 def test_an_interruption_keeps_what_is_done(blobs, tmp_path):
     methods = "crc," + ",".join(f"adaboost:n_estimators={n}" for n in (4000, 4001))
-    child = subprocess.Popen(
-        [*PROGRAM, "compare", blobs, "--methods", methods, "--threads", "1", "--out", str(tmp_path / "out")],
-        env=_environment(1),
-        stderr=subprocess.PIPE,
-    )
+    child = interruptible("compare", blobs, "--methods", methods, "--threads", 1, "--out", tmp_path / "out")
     cells = tmp_path / "out" / "cells"
     try:
         until = time.monotonic() + 60
         while not list(cells.glob("*.json")) and time.monotonic() < until:
             time.sleep(0.05)
         os.kill(child.pid, signal.SIGINT)
-        said = child.communicate(timeout=30)[1].decode()
+        said = child.communicate(timeout=30)[1]
     finally:
         child.kill()
     assert child.returncode == Exit.INTERRUPTED

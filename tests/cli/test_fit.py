@@ -4,14 +4,13 @@ import hashlib
 import io
 import os
 import signal
-import subprocess
 import time
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from cli.calling import answer, call, program, refused
+from cli.calling import answer, call, interruptible, refused
 from cli.made import KINDS, image_folder, row_folder, texture
 from nearboost.cli.common import Exit
 from nearboost.models import load_model
@@ -124,9 +123,10 @@ def test_interrupted(tmp_path):
     """The old model stays."""
     data = image_folder(tmp_path / "pictures", 150, divided=False, broken=False)
     (tmp_path / "model.nb").write_bytes(b"old")
-    words = program("fit", data, "--features", "bag", "--out", tmp_path / "model.nb")
-    running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    store = tmp_path / "store"
+    running = interruptible("fit", data, "--features", "bag", "--store", store, "--out", tmp_path / "model.nb")
+    while running.poll() is None and not list(store.rglob("lock")):  # until images are described
+        time.sleep(0.02)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == Exit.INTERRUPTED
