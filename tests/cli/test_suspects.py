@@ -45,7 +45,8 @@ def test_suspects_in_data(mislabelled, tmp_path):
     found = answer("suspects", model, "--data", mislabelled, "--out", page)
     assert sum("&5" in one["name"] for one in found["suspects"][:6]) >= 2
     assert "data:image/jpeg" in page.read_text()
-    assert "ends in .html" in refused("suspects", model, "--data", mislabelled, "--out", tmp_path / "a.csv")
+    said = refused("suspects", model, "--data", mislabelled, "--out", tmp_path / "a.csv", code=Exit.USAGE)
+    assert "ends in .html" in said
 
 
 def test_suspects_among_rows(vectors, tmp_path):

@@ -142,3 +142,9 @@ def test_cells():
     scores = cross_val_score(KNeighborsClassifier(3), np.sqrt(rows), kinds, cv=4)
     assert len(set(kinds)) == 10
     assert scores.mean() > 0.55
+
+
+def test_roots_are_of_the_shares():
+    image = np.random.default_rng(0).integers(0, 256, (40, 40), dtype=np.uint8)
+    shares = BioInspiredFeatures().transform(image)
+    assert np.array_equal(BioInspiredFeatures(root=True).transform(image), np.sqrt(shares))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from nearboost.base.errors import UsageError
 from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
 
 
@@ -33,6 +34,8 @@ def suspects(
     """
     from nearboost.evaluation.checking import find_suspects, write_suspects
 
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{out} is no name for a page; give one that ends in .html.")
     findings, skipped = find_suspects(
         model, data, layout=layout, part=part, most=most, n_jobs=threads, verbose=progress()
     )

@@ -176,8 +176,6 @@ def find_suspects(
 def write_suspects(findings: Findings, out: Path, name: str) -> Path:
     """The page, and the table beside it."""
     table = out.with_suffix(".csv")
-    if table == out:
-        raise ValueError(f"{out} is to hold a page; give a name that ends in .html.")
     out.write_text(suspects_page(findings, f"Suspects of {name}"), encoding="utf-8")
     table.write_text(suspects_csv(findings), encoding="utf-8")
     return table

@@ -126,7 +126,7 @@ def _pixels(seed: int, n_jobs: int | None) -> Any:
 def _bif(seed: int, n_jobs: int | None) -> Any:
     from nearboost.features.bif import BioInspiredFeatures
 
-    return BioInspiredFeatures(n_jobs=n_jobs)
+    return BioInspiredFeatures(root=True, n_jobs=n_jobs)
 
 
 def _bag(seed: int, n_jobs: int | None) -> Any:

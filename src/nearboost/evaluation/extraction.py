@@ -38,6 +38,8 @@ def extract_rows(
         raise DataError(f"{dataset.name} holds rows of numbers already; give a folder of images.")
     if dataset.is_multilabel:
         raise DataError(f"{dataset.name} has items with several labels, which labels.csv cannot hold.")
+    if (out / "X.npy").exists() and not (out / "store").exists():
+        raise DataError(f"{out} holds an X.npy that did not come from here; give another folder.")
     out.mkdir(parents=True, exist_ok=True)
     images = [str(item) for item in dataset.items]
     if model is None:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, needs, pixels_of
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.base.validation import check_choice, check_whole
+from nearboost.base.validation import check_choice, check_flag, check_whole
 
 SURROUND = 3.0  # the wider Gaussian's deviation over the narrower one's
 REACH = 4.0  # deviations after which a Gaussian is cut off
@@ -31,6 +31,8 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Bins of a histogram, between −200 and 200.
     regions : int
         How many regions the masks name. Without masks the one region is the whole image.
+    root : bool
+        Take square roots of the shares: Euclidean distances are then Hellinger's, which neighbours want.
     scaling : {"image", "dtype"}
         What becomes 1: the largest pixel of an image, or the largest number of the pixels' type.
     n_jobs : int or None
@@ -72,6 +74,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         bins: int = 256,
         regions: int = 1,
         *,
+        root: bool = False,
         scaling: str = "image",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -79,6 +82,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.scales = scales
         self.bins = bins
         self.regions = regions
+        self.root = root
         self.scaling = scaling
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -109,7 +113,8 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             rows = map_in_threads(
                 lambda i: self._describe(images, given, i), range(len(images)), self.n_jobs, advance
             )
-        return np.array(rows, dtype=np.float32).reshape(len(images), self._n_features_out)
+        shares = np.array(rows, dtype=np.float32).reshape(len(images), self._n_features_out)
+        return np.sqrt(shares) if self.root else shares
 
     def _describe(self, images: Sequence[Any], masks: Sequence[Any] | None, i: int) -> NDArray[np.float32]:
         from nearboost.kernels.bif import count_rates
@@ -149,6 +154,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             check_whole("scales", scale, hint="a tuple of such")
         check_whole("bins", self.bins)
         check_whole("regions", self.regions)
+        check_flag("root", self.root)
         check_choice("scaling", self.scaling, SCALINGS)
 
     @property

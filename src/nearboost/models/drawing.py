@@ -94,7 +94,7 @@ def _paste(page: Any, picture: Any, corner: tuple[int, int], side: int) -> None:
 
 
 def signed(vote: float) -> str:
-    return f"{vote:+.3f}".replace("-", "−")
+    return f"{vote:+.3f}"  # a hyphen: the font has no minus sign
 
 
 def font(size: int) -> Any:
@@ -115,5 +115,7 @@ def draw_item(model: Model, vote: Vote, item: str, out: Path | None, most: int =
     path = out or Path(f"{Path(item).stem}-voters.png")
     if path.suffix.lower() != ".png":
         raise ValueError(f"{path} is to hold a picture; give a name that ends in .png.")
+    if path.exists() and path.samefile(item):
+        raise ValueError(f"{path} is the image to be explained; give another name for the picture.")
     path.write_bytes(draw_vote(model, vote, read_image(item), Path(item).name, most))
     return path
