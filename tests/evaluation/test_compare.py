@@ -216,6 +216,11 @@ def test_folders_of_others_are_left_alone(blobs, tmp_path):
     with pytest.raises(DataError, match="holds other files"):
         compare(wish(blobs, tmp_path, fresh=True))
     assert (tmp_path / "features" / "mine.txt").read_text() == "mine"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "results.csv").write_text("mine")
+    with pytest.raises(DataError, match="did not come from here"):
+        compare(wish(blobs, tmp_path / "other"))
+    assert (tmp_path / "other" / "results.csv").read_text() == "mine"
     with pytest.raises(DataError, match="is a file and cannot be the output folder"):
         compare(wish(blobs, blobs))
     data = write_stripes(tmp_path / "pictures")

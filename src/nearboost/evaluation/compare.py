@@ -24,6 +24,7 @@ from nearboost.evaluation.rows import open_source
 from nearboost.evaluation.running import run_task
 
 MARK = "made-by-nearboost.txt"
+WRITTEN = ("report.html", "results.json", "results.csv")
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,9 @@ def choose_folder(wish: Wish, dataset: Dataset) -> Path:
         raise DataError(f"The output folder {folder} lies within the data; give one outside with --out.")
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file and cannot be the output folder; give another one with --out.")
+    foreign = [folder / name for name in WRITTEN if (folder / name).exists()]
+    if foreign and not (folder / "cells" / MARK).exists():
+        raise DataError(f"{foreign[0]} did not come from here; give another output folder with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -79,8 +79,10 @@ def find_best(runs: Mapping[Any, list[Result]], measure: str) -> list[Result] | 
 
 
 def with_gallery(runs: Mapping[Any, list[Result]], measure: str) -> list[Result] | None:
-    """The best run whose method learns weights of training rows."""
-    return find_best({name: run for name, run in runs.items() if run[0]["gallery"]}, measure)
+    """The best run that learned weights of training rows; with no rounds, all of them are 0."""
+    return find_best(
+        {name: run for name, run in runs.items() if any(one["weight"] for one in run[0]["gallery"])}, measure
+    )
 
 
 def mean_of(run: Cells, measure: str) -> float:
