@@ -12,7 +12,7 @@ from nearboost.ensemble.split import MEANS
 
 FIGURE = ROOT / "docs" / "figures" / "fisher-splits.png"
 TITLES = {"caltech101": "Caltech-101, 30", "scene15-30": "Scene-15, 30", "scene15-100": "Scene-15, 100"}
-SVMS = ("linear SVM", "linear SVM, per Gaussian")
+SVMS = ("linear SVM", "linear SVM, per Gaussian", "linear SVM, whitened")
 WHOLE = ("k-NN", "SLND", "SGD", "linear SVM")
 METRIC = (
     "k-NN, whitened",
@@ -42,7 +42,8 @@ def in_parts(
 
 def of_whole(results: Row, name: str, contender: str, field: str = "accuracy") -> dict[int, Any]:
     """By seed."""
-    keys = {seed: f"{name}/{seed}/{'metric' if contender in METRIC else 'whole'}" for seed in SEEDS}
+    piece = "metric" if contender in METRIC else "svm" if contender == SVMS[-1] else "whole"
+    keys = {seed: f"{name}/{seed}/{piece}" for seed in SEEDS}
     return {seed: results[key][contender][field] for seed, key in keys.items() if key in results}
 
 
@@ -89,7 +90,7 @@ def whole(results: Row) -> str:
     """Everything on whole vectors."""
     names = [name + normalisation for name in WHOLE for normalisation in ("", ", per Gaussian")]
     body = []
-    for contender in [*(name for name in names if name != "SGD, per Gaussian"), *METRIC]:
+    for contender in [*(name for name in names if name != "SGD, per Gaussian"), SVMS[-1], *METRIC]:
         cells = [list(of_whole(results, name, contender).values()) for name in SETS]
         body.append(
             [contender, *(shown([one[m] for one in some]) for some in cells for m in (OVERALL, PER_CLASS))]
@@ -126,9 +127,10 @@ def pairs(results: Row, name: str, contender: str) -> list[tuple[list[float], li
     """Accuracies of a contender and of the SVM on each split."""
     found = []
     for seed in SEEDS:
-        if f"{name}/{seed}/whole" not in results:
+        rows = results.get(f"{name}/{seed}/whole", {}) | results.get(f"{name}/{seed}/svm", {})
+        if any(kind not in rows for kind in SVMS):
             continue
-        svm = max((results[f"{name}/{seed}/whole"][kind] for kind in SVMS), key=lambda row: row["held_out"])
+        svm = max((rows[kind] for kind in SVMS), key=lambda row: row["held_out"])
         if contender in METRIC:
             value = of_whole(results, name, contender).get(seed)
         else:
@@ -141,8 +143,10 @@ def pairs(results: Row, name: str, contender: str) -> list[tuple[list[float], li
 
 def seconds(results: Row) -> str:
     """CPU seconds on Caltech-101, first split."""
-    rows = results.get("caltech101/0/whole", {}) | results.get("caltech101/0/metric", {})
-    order = [*(kind + more for kind in WHOLE for more in ("", ", per Gaussian")), *METRIC]
+    rows = {}
+    for piece in ("whole", "svm", "metric"):
+        rows |= results.get(f"caltech101/0/{piece}", {})
+    order = [*(kind + more for kind in WHOLE for more in ("", ", per Gaussian")), SVMS[-1], *METRIC]
     rows = {name: rows[name] for name in order if name in rows}
     rows |= {f"{name}, 64 parts": row for name, row in results.get("caltech101/0/times", {}).items()}
     body = [
