@@ -12,7 +12,7 @@ from nearboost.ensemble.split import MEANS
 
 FIGURE = ROOT / "docs" / "figures" / "fisher-splits.png"
 TITLES = {"caltech101": "Caltech-101, 30", "scene15-30": "Scene-15, 30", "scene15-100": "Scene-15, 100"}
-SVMS = ("linear SVM", "linear SVM, per Gaussian")
+SVMS = ("linear SVM", "linear SVM, per Gaussian", "linear SVM, whitened")
 WHOLE = ("k-NN", "SLND", "SGD", "linear SVM")
 METRIC = (
     "k-NN, whitened",
@@ -21,6 +21,7 @@ METRIC = (
     "INN inside classes, whitened",
     "INN inside classes, soft metric",
 )
+LINES = {"N3 binlog, published": "tab:blue", "N3, defaults": "tab:red", "k-NN": "tab:gray"}
 OVERALL, PER_CLASS = 0, 1
 
 
@@ -42,7 +43,8 @@ def in_parts(
 
 def of_whole(results: Row, name: str, contender: str, field: str = "accuracy") -> dict[int, Any]:
     """By seed."""
-    keys = {seed: f"{name}/{seed}/{'metric' if contender in METRIC else 'whole'}" for seed in SEEDS}
+    piece = "metric" if contender in METRIC else "svm" if contender == SVMS[-1] else "whole"
+    keys = {seed: f"{name}/{seed}/{piece}" for seed in SEEDS}
     return {seed: results[key][contender][field] for seed, key in keys.items() if key in results}
 
 
@@ -72,24 +74,23 @@ def losses(results: Row, name: str) -> str:
 
 
 def parts(results: Row, name: str) -> str:
-    """Figure 1: accuracy against the number of parts, L1, each contender with each mean."""
-    cuts, seeds = sorted(N_SPLITS), finished(results, name)
+    """Figure 1: accuracy against the number of parts, L1; the other losses are in the results."""
+    cuts = sorted(N_SPLITS)
+    measured = {n: sum(f"{name}/{seed}/parts/{n}/l1" in results for seed in SEEDS) for n in cuts}
     body = [
-        [f"{contender}, {mean}", *(
-            shown(in_parts(results, name, (n, "l1"), contender, mean, seeds)) for n in cuts
-        )]
-        for contender in CONTENDERS
+        [f"{contender}, {mean}", *(shown(in_parts(results, name, (n, "l1"), contender, mean)) for n in cuts)]
+        for contender in LINES
         for mean in MEANS
-    ]  # fmt: skip
-    n_splits = "1 split" if len(seeds) == 1 else f"{len(seeds)} splits"
-    return markdown([f"{TITLES[name]} a class, L1, {n_splits}", *map(str, cuts)], body)
+    ]
+    columns = [str(n) if measured[n] == len(SEEDS) else f"{n} (splits: {measured[n]})" for n in cuts]
+    return markdown([f"{TITLES[name]} a class, L1", *columns], body)
 
 
 def whole(results: Row) -> str:
     """Everything on whole vectors."""
     names = [name + normalisation for name in WHOLE for normalisation in ("", ", per Gaussian")]
     body = []
-    for contender in [*(name for name in names if name != "SGD, per Gaussian"), *METRIC]:
+    for contender in [*(name for name in names if name != "SGD, per Gaussian"), SVMS[-1], *METRIC]:
         cells = [list(of_whole(results, name, contender).values()) for name in SETS]
         body.append(
             [contender, *(shown([one[m] for one in some]) for some in cells for m in (OVERALL, PER_CLASS))]
@@ -99,7 +100,7 @@ def whole(results: Row) -> str:
 
 
 def paired(results: Row, measure: int) -> str:
-    """Points over the SVM in whichever normalisation its folds preferred, split by split."""
+    """Points over the SVM, split by split; of its normalisations the one that is best on the test images."""
     body = []
     for contender in (*METRIC, *best_parts()):
         row = []
@@ -110,7 +111,7 @@ def paired(results: Row, measure: int) -> str:
         body.append([contender, *row])
     columns = [text for name in SETS for text in (TITLES[name], "splits")]
     of = ("of all images", "mean over classes")[measure]
-    return markdown([f"points over the tuned linear SVM, {of}", *columns], body)
+    return markdown([f"points over the linear SVM, {of}", *columns], body)
 
 
 def best_parts() -> dict[str, tuple[str, str]]:
@@ -126,23 +127,24 @@ def pairs(results: Row, name: str, contender: str) -> list[tuple[list[float], li
     """Accuracies of a contender and of the SVM on each split."""
     found = []
     for seed in SEEDS:
-        if f"{name}/{seed}/whole" not in results:
-            continue
-        svm = max((results[f"{name}/{seed}/whole"][kind] for kind in SVMS), key=lambda row: row["held_out"])
+        rows = results.get(f"{name}/{seed}/whole", {}) | results.get(f"{name}/{seed}/svm", {})
+        svms = [rows[kind]["accuracy"] for kind in SVMS if kind in rows]
         if contender in METRIC:
             value = of_whole(results, name, contender).get(seed)
         else:
             inner, mean = best_parts()[contender]
             value = results.get(f"{name}/{seed}/parts/64/l1", {}).get(inner, {}).get(mean)
-        if value is not None:
-            found.append((value, svm["accuracy"]))
+        if value is not None and svms:
+            found.append((value, list(map(max, zip(*svms, strict=True)))))
     return found
 
 
 def seconds(results: Row) -> str:
     """CPU seconds on Caltech-101, first split."""
-    rows = results.get("caltech101/0/whole", {}) | results.get("caltech101/0/metric", {})
-    order = [*(kind + more for kind in WHOLE for more in ("", ", per Gaussian")), *METRIC]
+    rows = {}
+    for piece in ("whole", "svm", "metric"):
+        rows |= results.get(f"caltech101/0/{piece}", {})
+    order = [*(kind + more for kind in WHOLE for more in ("", ", per Gaussian")), SVMS[-1], *METRIC]
     rows = {name: rows[name] for name in order if name in rows}
     rows |= {f"{name}, 64 parts": row for name, row in results.get("caltech101/0/times", {}).items()}
     body = [
@@ -160,14 +162,13 @@ def draw(results: Row) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    lines = {"N3 binlog, published": "tab:blue", "N3, defaults": "tab:red", "k-NN": "tab:gray"}
     styles = {"arithmetic": ":", "geometric": "--", "harmonic": "-"}
     figure, axes = pyplot.subplots(2, len(SETS), figsize=(14, 8), sharex=True, sharey="col", layout="constrained")
     cuts = sorted(N_SPLITS)
     for column, name in zip(axes.T, SETS, strict=True):
         seeds = finished(results, name)
         for axis, norm in zip(column, NORMALIZATIONS, strict=True):
-            for contender, color in lines.items():
+            for contender, color in LINES.items():
                 for mean, style in styles.items():
                     by_cut = (in_parts(results, name, (n, norm), contender, mean, seeds) for n in cuts)
                     values = [100 * np.mean(some) for some in by_cut]
@@ -180,7 +181,7 @@ def draw(results: Row) -> None:
     for axis in axes[:, 0]:
         axis.set_ylabel("test accuracy, %")
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(lines), frameon=False
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LINES), frameon=False
     )
     figure.savefig(FIGURE, dpi=100)
     pyplot.close("all")

@@ -72,6 +72,7 @@ def pieces() -> Iterator[tuple[str, Callable[[], Any]]]:
         for name in SETS:
             yield f"{name}/{seed}/whole", lambda name=name, seed=seed: whole(name, seed)
             yield f"{name}/{seed}/metric", lambda name=name, seed=seed: in_metrics(name, seed)
+            yield f"{name}/{seed}/svm", lambda name=name, seed=seed: whitened_svm(name, seed)
     yield "caltech101/0/times", lambda: times(load_fisher("caltech101", 0))
     for n_splits, normalization, seed, name in product(N_SPLITS, NORMALIZATIONS, SEEDS, SETS):
         cut = {"n_splits": n_splits, "normalization": normalization}
@@ -83,10 +84,12 @@ def folds_of(name: str, y: NDArray[Any], seed: int) -> Folds:
     return list(StratifiedKFold(3, shuffle=True, random_state=seed).split(y, y))[: N_FOLDS[name]]
 
 
-def choose(values: Sequence[Any], score: Callable[[Any], float]) -> tuple[Any, float]:
-    """The first of the best values by accuracy on the folds, and that accuracy."""
-    scores = [score(value) for value in values] if len(values) > 1 else [np.nan]
-    best = int(np.nanargmax(scores)) if len(values) > 1 else 0
+def choose(values: Sequence[Any], score: Callable[[Any], float]) -> tuple[Any, float | None]:
+    """The first of the best values by accuracy on the folds, and that accuracy; one value needs no choice."""
+    if len(values) == 1:
+        return values[0], None
+    scores = [score(value) for value in values]
+    best = int(np.argmax(scores))
     return values[best], scores[best]
 
 
@@ -129,42 +132,57 @@ def whole(name: str, seed: int) -> Row:
     return rows
 
 
-def in_metrics(name: str, seed: int) -> Row:
-    """Neighbours on unit length per Gaussian after damped whitening, and in the soft discriminant metric."""
-    split = load_fisher(name, seed, per_gaussian=True)
-    X, y = split.X_train, split.y_train
-    whitened = [(WhitenedPCA(N_COMPONENTS, n_jobs=1).fit(X[a]), a, b) for a, b in folds_of(name, y, seed)]
+class Whitened:
+    """Unit length per Gaussian, then damped whitening: fitted on the training images, and on each fold of them."""
 
-    def score(damping: float, model: Any) -> float:
-        hits = []
-        for pca, a, b in whitened:
+    def __init__(self, name: str, seed: int) -> None:
+        self._split = load_fisher(name, seed, per_gaussian=True)
+        X, folds = self._split.X_train, folds_of(name, self._split.y_train, seed)
+        self._folds = [(WhitenedPCA(N_COMPONENTS, n_jobs=1).fit(X[a]), a, b) for a, b in folds]
+        self._seconds, self._pca = timed(lambda: WhitenedPCA(N_COMPONENTS, n_jobs=1).fit(X))
+
+    def score(self, damping: float, model: Any) -> float:
+        """Accuracy on the folds."""
+        X, y, hits = self._split.X_train, self._split.y_train, []
+        for pca, a, b in self._folds:
             pca.set_params(damping=damping)
             hits.append(model.fit(pca.transform(X[a]), y[a]).score(pca.transform(X[b]), y[b]))
         return float(np.mean(hits))
 
+    def judged(self, damping: float, model: Any, setting: Any, held_out: float | None = None) -> Row:
+        """On the test images."""
+        split, pca = self._split, self._pca.set_params(damping=damping)
+        train, test = (pca.transform(split.X_train), split.y_train), (pca.transform(split.X_test), split.y_test)
+        row = judged(model, train, test) | {"setting": setting, "held_out": held_out}
+        row["fit_seconds"] += self._seconds
+        return row
+
+
+def in_metrics(name: str, seed: int) -> Row:
+    """Neighbours after damped whitening, and in the soft discriminant metric."""
+    rows = Whitened(name, seed)
     of_knn = [(mu, k) for mu in DAMPINGS for k in (1, 5, 11, 21)]
-    knn = choose(of_knn, lambda value: score(value[0], KNNClassifier(value[1], n_jobs=1)))
-    mu, _ = choose(DAMPINGS, lambda value: score(value, inside_classes()))
-    strength, at_whitened = choose(REGULARIZATIONS, lambda value: score(mu, inside_classes(value)))
-    soft, at_soft = choose(SOFT, lambda value: score(mu, softly(*value, inside_classes(strength))))
-    code_mu, at_code = choose(DAMPINGS, lambda value: score(value, INNClassifier(REGULARIZATION, n_jobs=1)))
-    pca_seconds, pca = timed(lambda: WhitenedPCA(N_COMPONENTS, n_jobs=1).fit(X))
-    models: dict[str, tuple[float, Any, Any, float]] = {
-        "k-NN, whitened": (knn[0][0], KNNClassifier(knn[0][1], n_jobs=1), knn[0], knn[1]),
-        "INNC, whitened": (code_mu, INNClassifier(REGULARIZATION, n_jobs=1), code_mu, at_code),
-        "INNC, soft metric": (mu, softly(*soft, INNClassifier(strength, n_jobs=1)), [mu, strength, *soft], np.nan),
-        "INN inside classes, whitened": (mu, inside_classes(strength), [mu, strength], at_whitened),
-        "INN inside classes, soft metric": (
-            mu, softly(*soft, inside_classes(strength)), [mu, strength, *soft], at_soft,
-        ),
-    }  # fmt: skip
-    rows: Row = {}
-    for contender, (damping, model, setting, held_out) in models.items():
-        pca.set_params(damping=damping)
-        row = judged(model, (pca.transform(X), y), (pca.transform(split.X_test), split.y_test))
-        row["fit_seconds"] += pca_seconds
-        rows[contender] = row | {"setting": setting, "held_out": held_out}
-    return rows
+    knn, at_knn = choose(of_knn, lambda value: rows.score(value[0], KNNClassifier(value[1], n_jobs=1)))
+    mu, _ = choose(DAMPINGS, lambda value: rows.score(value, inside_classes()))
+    strength, at_own = choose(REGULARIZATIONS, lambda value: rows.score(mu, inside_classes(value)))
+    soft, at_soft = choose(SOFT, lambda value: rows.score(mu, softly(*value, inside_classes(strength))))
+    code_mu, at_code = choose(DAMPINGS, lambda value: rows.score(value, INNClassifier(REGULARIZATION, n_jobs=1)))
+    softest, settings = softly(*soft, inside_classes(strength)), [mu, strength, *soft]
+    return {
+        "k-NN, whitened": rows.judged(knn[0], KNNClassifier(knn[1], n_jobs=1), knn, at_knn),
+        "INNC, whitened": rows.judged(code_mu, INNClassifier(REGULARIZATION, n_jobs=1), code_mu, at_code),
+        "INNC, soft metric": rows.judged(mu, softly(*soft, INNClassifier(strength, n_jobs=1)), settings),
+        "INN inside classes, whitened": rows.judged(mu, inside_classes(strength), [mu, strength], at_own),
+        "INN inside classes, soft metric": rows.judged(mu, softest, settings, at_soft),
+    }
+
+
+def whitened_svm(name: str, seed: int) -> Row:
+    """The SVM on the rows that serve neighbours best."""
+    rows = Whitened(name, seed)
+    make, grid = LINEAR["linear SVM"]
+    (mu, C), held_out = choose([(mu, C) for mu in DAMPINGS for C in grid], lambda v: rows.score(v[0], make(v[1])))
+    return {"linear SVM, whitened": rows.judged(mu, make(C), [mu, C], held_out)}
 
 
 def inside_classes(regularization: float = REGULARIZATION) -> INNClassifier:
