@@ -36,6 +36,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.slnd
 	$(BIN)/python -m benchmarks.slnd_defaults
 	$(BIN)/python -m benchmarks.slnd_figures
+	$(BIN)/python -m benchmarks.slnd_figures --data fisher
 	$(BIN)/python -m benchmarks.features
 	$(BIN)/python -m benchmarks.features_more
 	$(BIN)/python -m benchmarks.fisher_tables
