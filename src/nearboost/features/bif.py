@@ -5,18 +5,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, needs, pixels_of
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_choice, check_flag, check_whole
+from nearboost.features.fixed import FixedDescriptor
 
 SURROUND = 3.0  # the wider Gaussian's deviation over the narrower one's
 REACH = 4.0  # deviations after which a Gaussian is cut off
 
 
-class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
     """Histograms of local contrasts, as the ganglion cells of a retina would report them.
 
     An image in [0, 1] is filtered by a difference of Gaussians, σ = 0.5·2^(scale−1) less 3σ. The contrast C
@@ -160,16 +161,6 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     @property
     def _n_features_out(self) -> int:
         return len(self.scales) * self.regions * self.bins
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.no_validation = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def blurred(pixels: NDArray[np.float32], deviation: float) -> NDArray[np.float32]:

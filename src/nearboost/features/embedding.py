@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from nearboost.base.images import as_color, as_grey, as_images, in_unit_range, needs, pixels_of
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_positive, check_whole
+from nearboost.features.fixed import FixedDescriptor
 
 USUAL_SIZE = 224  # of networks that take any
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
@@ -70,7 +71,7 @@ class Network:
         return f"Network({self.name!r}, sha256={self.sha256!r})"
 
 
-class Embedding(TransformerMixin, BaseEstimator):
+class Embedding(TransformerMixin, FixedDescriptor):
     """One row of numbers for each image, from any image network in ONNX format, run by onnxruntime.
 
     An image in [0, 1] is resized, its middle cut out, the mean subtracted and the result divided by the deviation,
@@ -222,16 +223,6 @@ class Embedding(TransformerMixin, BaseEstimator):
     def __getstate__(self) -> Any:
         """Everything but the loaded network."""
         return {name: value for name, value in super().__getstate__().items() if name != "_loaded"}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.no_validation = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def load_network(network: Path | Network) -> Any:

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_choice, check_whole
+from nearboost.features.fixed import FixedDescriptor
 from nearboost.neighbors.exact import one_matrix_thread
 
 LAYOUTS = {512: (8, 8, 8, 8), 320: (8, 8, 4)}  # orientations at each scale, the finest first
@@ -31,7 +32,7 @@ class Band(NamedTuple):
     response: NDArray[np.float32]
 
 
-class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
     """The gist of an image: energies of oriented filters, averaged on a 4 x 4 grid.
 
     An image is made grey and square, its contrast is made even (the prefilter: its logarithm less the local mean,
@@ -110,16 +111,6 @@ class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return self.layout
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.no_validation = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def resized(image: NDArray[np.float32], side: int) -> NDArray[np.float32]:

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_images, in_unit_range, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets
 from nearboost.base.validation import check_choice, check_whole
+from nearboost.features.fixed import FixedDescriptor
 
 CELLS = 4  # a patch has 4 x 4 cells
 
@@ -52,7 +53,7 @@ def _spread(n: int, free: int) -> NDArray[np.intp]:
     return np.rint(np.linspace(0, free, n) if n > 1 else [free / 2]).astype(np.intp)
 
 
-class GridDescriptor(TransformerMixin, BaseEstimator):
+class GridDescriptor(TransformerMixin, FixedDescriptor):
     """Describes patches of 4 x 4 cells on a grid; a subclass says by what numbers."""
 
     def __init__(
@@ -133,13 +134,3 @@ class GridDescriptor(TransformerMixin, BaseEstimator):
     @abstractmethod
     def _values(self, prepared: Any, patches: Patches) -> NDArray[np.float32]:
         """Descriptors, one row for each patch."""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.no_validation = True
-        tags.input_tags.two_d_array = False
-        return tags

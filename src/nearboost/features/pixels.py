@@ -4,16 +4,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_choice, check_whole
+from nearboost.features.fixed import FixedDescriptor
 from nearboost.features.gist import resized
 
 
-class SmallGrey(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SmallGrey(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
     """An image made grey and square, its pixels in [0, 1] as one row.
 
     Parameters
@@ -73,13 +74,3 @@ class SmallGrey(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def _n_features_out(self) -> int:
         return self.side**2
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.no_validation = True
-        tags.input_tags.two_d_array = False
-        return tags
