@@ -53,7 +53,7 @@ def compare(
 
     from nearboost.evaluation.compare import Wish
     from nearboost.evaluation.compare import compare as run
-    from nearboost.evaluation.writing import without_pictures
+    from nearboost.evaluation.report.writing import without_pictures
 
     wish = Wish(
         data,

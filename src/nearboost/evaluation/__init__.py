@@ -1,1 +1,1 @@
-"""Fair comparisons: protocols, measures, cells run one by one, and a report of them."""
+"""Fair comparisons: protocols, measures, methods by name, cells run one by one, a report; and the papers' tables."""

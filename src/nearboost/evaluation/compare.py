@@ -105,8 +105,8 @@ def compare_in(
     verbose: int,
 ) -> Comparison:
     """The comparison in a folder that no other process writes to meanwhile."""
-    from nearboost.evaluation.facts import gather
-    from nearboost.evaluation.writing import write_report
+    from nearboost.evaluation.report.facts import gather
+    from nearboost.evaluation.report.writing import write_report
 
     for name in ("cells", "features"):
         prepare_own(folder / name, wish.fresh)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from nearboost.evaluation import svg
-from nearboost.evaluation.svg import Axis, Box, add
+from nearboost.evaluation.report import svg
+from nearboost.evaluation.report.svg import Axis, Box, add
 
 WIDTH, HEIGHT, LEGEND = 860.0, 420.0, 300.0
 LANE, LABEL, MOST_LANES = 16.0, 330.0, 60

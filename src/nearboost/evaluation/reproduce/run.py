@@ -9,13 +9,13 @@ from typing import Any
 from nearboost.base.progress import progress_bar
 from nearboost.evaluation.cells import DONE, Result, read_result, write_json
 from nearboost.evaluation.machine import describe_machine, describe_versions
+from nearboost.evaluation.report.writing import write_text
 from nearboost.evaluation.reproduce.drawing import draw
 from nearboost.evaluation.reproduce.findings import Facts, make_facts
 from nearboost.evaluation.reproduce.plan import Plan, Wish, describe_data, make_plan, minutes_of, task_of
 from nearboost.evaluation.reproduce.registry import find
 from nearboost.evaluation.reproduce.show import as_csv, page
 from nearboost.evaluation.running import run_task
-from nearboost.evaluation.writing import write_text
 
 PROGRAM = "nearboost.evaluation.reproduce.work"
 

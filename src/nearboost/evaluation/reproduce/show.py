@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearboost.evaluation.page import fill
+from nearboost.evaluation.report.page import fill
 
 MOST_COLUMNS = 8  # more are shown as rows
 Facts = dict[str, Any]

@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 
+from evaluation.report.test_page import HOSTILE, hostile_facts
 from evaluation.sample_facts import bare, many_classes, scenes
-from evaluation.test_page import HOSTILE, hostile_facts
-from nearboost.evaluation.page import render
+from nearboost.evaluation.report.page import render
 
 
 @pytest.fixture(scope="module")

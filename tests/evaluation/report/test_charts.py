@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from evaluation.reading import Page
-from nearboost.evaluation import heat, numbers
-from nearboost.evaluation.charts import FRAME, Point, reliability, trade_off, undominated
-from nearboost.evaluation.svg import LETTER, Axis, axis_around
+from nearboost.evaluation.report import heat, numbers
+from nearboost.evaluation.report.charts import FRAME, Point, reliability, trade_off, undominated
+from nearboost.evaluation.report.svg import LETTER, Axis, axis_around
 
 
 def drawn(picture):

@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element
 
 from markupsafe import Markup
 
-from nearboost.evaluation import numbers, svg
-from nearboost.evaluation.svg import Axis, Box, add
+from nearboost.evaluation.report import numbers, svg
+from nearboost.evaluation.report.svg import Axis, Box, add
 
 WIDTH, HEIGHT = 420.0, 310.0
 FRAME = Box(46, 10, WIDTH - 18, HEIGHT - 46)

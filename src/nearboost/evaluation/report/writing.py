@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nearboost.evaluation.cells import Result, write_json
-from nearboost.evaluation.page import render
+from nearboost.evaluation.report.page import render
 
 COLUMNS = (
     *("data", "features", "method", "protocol", "split", "seed", "status", "reason"),

@@ -5,9 +5,9 @@ import pytest
 
 from nearboost.datasets import Dataset
 from nearboost.evaluation.compare import Wish
-from nearboost.evaluation.facts import gather, merged, warned
 from nearboost.evaluation.measures import mcnemar, measure, paired
 from nearboost.evaluation.protocols import Split
+from nearboost.evaluation.report.facts import gather, merged, warned
 
 CLASSES = ("a", "b", "c")
 N_TRAIN, N_TEST = 40, 30

@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element
 
 from markupsafe import Markup
 
-from nearboost.evaluation import numbers, svg
-from nearboost.evaluation.svg import add
+from nearboost.evaluation.report import numbers, svg
+from nearboost.evaluation.report.svg import add
 
 MOST_NUMBERS = 24  # classes
 MOST_NAMES = 40

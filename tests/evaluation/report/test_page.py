@@ -10,8 +10,8 @@ import pytest
 
 from evaluation.reading import Page
 from evaluation.sample_facts import bare, many_classes, scenes, thumbnail
-from nearboost.evaluation.cards import Card
-from nearboost.evaluation.page import render, render_cards
+from nearboost.evaluation.report.cards import Card
+from nearboost.evaluation.report.page import render, render_cards
 
 HOSTILE = (
     '<script>alert("1")</script>',

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nearboost.evaluation import numbers
+from nearboost.evaluation.report import numbers
 
 Record = Mapping[str, Any]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearboost.evaluation import numbers
+from nearboost.evaluation.report import numbers
 
 Row = Mapping[str, Any]
 CHANCE = 0.05

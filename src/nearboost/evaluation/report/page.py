@@ -9,8 +9,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nearboost.evaluation import charts, headline, heat, numbers, tables
-from nearboost.evaluation.cards import Card
+from nearboost.evaluation.report import charts, headline, heat, numbers, tables
+from nearboost.evaluation.report.cards import Card
 
 Facts = Mapping[str, Any]
 
@@ -210,7 +210,7 @@ def fill(template: str, **values: Any) -> str:
 
 
 def _source(name: str) -> str:
-    return (files("nearboost.evaluation") / "templates" / name).read_text(encoding="utf-8")
+    return (files("nearboost.evaluation.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _hash(script: str) -> str:

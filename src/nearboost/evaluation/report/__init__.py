@@ -1,0 +1,1 @@
+"""Facts of a comparison to one self-contained page, JSON and a table."""
