@@ -44,6 +44,9 @@ def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[n
 
     Most pairs (i, c) have no voter of c and are on the rest's side: their margin s V_i is the same for all
     such c, so it is summed once and only the other pairs are looked at one by one. The risk is convex in s.
+
+    Half a row on which all votes are wrong is added: where no row errs the risk falls for ever, and one odd row
+    more or less (the judge folds differ by a few) must not change the scale of all scores.
     """
     step = max(1, len(row_weight) // _MOST_ROWS)
     by_class, members = vote.by_class[::step], csr_array(labels.members[::step])
@@ -60,12 +63,16 @@ def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[n
     per_own, per_rest = 1 / np.maximum(n_members, 1), 1 / np.maximum(counts.sum() - n_members, 1)
     pair_weight = row_weight[rows] * np.where(own, per_own[columns], per_rest[columns])
     mean_total = total.mean()
+    unseen_weight = (
+        labels.n_columns * row_weight.sum() / counts.sum() ** 2
+    )  # half a row, on both sides of each class
 
     def risk(log_scale: float) -> float:
         s = np.exp(log_scale) / mean_total
         unmet = row_weight * loss.value(s * total)
         met_risk = pair_weight @ loss.value(s * direction)
-        return float(unmet.sum() * per_rest.sum() - per_rest[columns] @ unmet[rows] + met_risk)
+        seen_risk = unmet.sum() * per_rest.sum() - per_rest[columns] @ unmet[rows] + met_risk
+        return float(seen_risk + unseen_weight * loss.value(np.array(-np.exp(log_scale))))
 
     bounds = (np.log(1e-2), np.log(1e2))
     best = minimize_scalar(risk, bounds=bounds, method="bounded", options={"xatol": 1e-3})

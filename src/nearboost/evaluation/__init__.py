@@ -1,1 +1,1 @@
-"""Fair comparisons: protocols, measures, methods by name, cells run one by one, a report; and the papers' tables."""
+"""Fair comparisons: protocols, measures, methods by name, cells run one by one, their report, papers' tables."""
