@@ -8,6 +8,8 @@ import pytest
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial, choose
 
 START = Setting(256, 0.01, FIRST_FACTOR)
+FALLING = np.geomspace(1, 1e-20, 512)  # the first 64 keep nearly all
+LEVEL = np.ones(512)
 
 
 def judged(best, accuracy=lambda setting: 0.5):
@@ -23,18 +25,24 @@ def judged(best, accuracy=lambda setting: 0.5):
 @pytest.mark.parametrize("by", [1 / 64, 1 / 4, 1, 4, 64])
 def test_step_and_damping_are_found_one_after_the_other(by):
     best = replace(START, damping=0.01 * by, factor=FIRST_FACTOR * 4)
-    found, trials = choose(START, 512, {"step", "damping"}, judged(best), 100)
+    found, trials = choose(START, FALLING, {"step", "damping"}, judged(best), 100)
     assert found == best
     assert {trial.setting.factor for trial in trials if trial.setting.damping not in (0.0, 0.01)} <= {best.factor}
 
 
 def test_the_least_risk_wins_over_accuracy():
     best = replace(START, factor=FIRST_FACTOR / 4)
-    found, _ = choose(START, 512, {"step"}, judged(best, lambda setting: min(1.0, setting.factor / 100)), 100)
+    found, _ = choose(START, FALLING, {"step"}, judged(best, lambda setting: min(1.0, setting.factor / 100)), 100)
     assert found == best
 
 
 def test_the_smallest_rank_that_is_as_accurate():
     for accuracy, rank in (({64: 0.80, 256: 0.81, 512: 0.81}, 64), ({64: 0.7, 256: 0.81, 512: 0.9}, 512)):
         trials = judged(START, lambda setting, known=accuracy: known[setting.rank])
-        assert choose(START, 512, {"rank"}, trials, 100)[0].rank == rank
+        assert choose(START, FALLING, {"rank"}, trials, 100)[0].rank == rank
+
+
+def test_a_small_rank_must_not_leave_much_out():
+    for accuracy, rank in (({64: 0.80, 256: 0.81, 512: 0.81}, 512), ({64: 0.8, 256: 0.9, 512: 0.7}, 256)):
+        trials = judged(START, lambda setting, known=accuracy: known[setting.rank])
+        assert choose(START, LEVEL, {"rank"}, trials, 100)[0].rank == rank

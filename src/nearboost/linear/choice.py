@@ -14,6 +14,7 @@ MOST_JUDGES, MOST_LEARNERS = 4_096, 8_192  # rows that judge trials and that tri
 FIRST_FACTOR = 16.0  # of the step, in units of `step_unit`
 STRIDE, MOST_STRIDES = 4.0, 5  # by which step and damping are raised or lowered, and how often
 RANKS = (64, 512)
+KEPT = 0.99  # of the second moments, by a rank that is preferred for being small
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,17 @@ def hold_out(problem: Problem, groups: NDArray[np.integer] | None, seed: int) ->
 
 
 def choose(
-    start: Setting, largest_rank: int, free: set[str], try_all: Try, n_judges: int, verbose: int = 0
+    start: Setting,
+    second_moments: NDArray[np.float64],
+    free: set[str],
+    try_all: Try,
+    n_judges: int,
+    verbose: int = 0,
 ) -> tuple[Setting, list[Trial]]:
     """The choice, and all trials in order of the search.
 
-    Step and damping go where the held-out risk is least. Of ranks that are as accurate, the smallest is taken.
+    Step and damping go where the held-out risk is least. Of ranks that are as accurate, the smallest is taken that
+    leaves out next to nothing: what it leaves out may count once there are more rows than in a trial.
     """
     trials: list[Trial] = []
     with progress_bar("Choosing", 9, verbose) as advance:  # trials as a rule
@@ -89,9 +96,9 @@ def choose(
             undamped = replace(best, damping=0.0, factor=best.factor and 1.0)  # for scales that differ without end
             best = climb(best, lambda setting, by: replace(setting, damping=by * setting.damping), undamped)
         if "rank" in free:
-            ranks = [replace(best, rank=min(rank, largest_rank)) for rank in RANKS]
-            good = most_accurate(tried([best, *ranks]), n_judges)
-            best = min(good, key=lambda trial: trial.setting.rank).setting
+            ranks = [replace(best, rank=min(rank, len(second_moments))) for rank in RANKS]
+            good = [trial.setting for trial in most_accurate(tried([best, *ranks]), n_judges)]
+            best = smallest_rank(good, second_moments)
     return best, trials
 
 
@@ -100,6 +107,13 @@ def most_accurate(trials: list[Trial], n_judges: int) -> list[Trial]:
     top = max(trial.accuracy for trial in trials)
     enough = top - 0.5 * np.sqrt(max(0.0, top * (1 - top)) / n_judges)
     return [trial for trial in trials if trial.accuracy >= enough]
+
+
+def smallest_rank(settings: list[Setting], second_moments: NDArray[np.float64]) -> Setting:
+    """The one of smallest rank whose coordinates keep what those of the largest do, but for a hundredth."""
+    by_rank = sorted(settings, key=lambda setting: setting.rank)
+    enough = KEPT * second_moments[: by_rank[-1].rank].sum()
+    return next(setting for setting in by_rank if second_moments[: setting.rank].sum() >= enough)
 
 
 def least_risk(trials: list[Trial]) -> Setting:

@@ -175,6 +175,6 @@ class Training:
         def attempt_all(settings: list[Setting], advance: Advance) -> list[Trial]:
             return map_in_threads(attempt, settings, recipe.n_jobs, advance)
 
-        widest = len(self.coordinates.second_moments)
-        best, trials = choose(choice.setting, widest, free, attempt_all, len(judges), recipe.verbose)
+        second_moments = self.coordinates.second_moments
+        best, trials = choose(choice.setting, second_moments, free, attempt_all, len(judges), recipe.verbose)
         return Choice(best, trials, choice.held_out, accuracies.get(best, []))
