@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 
 from boosting.problems import random_rows
 from nearboost import N3Classifier, UNNClassifier
@@ -161,3 +162,16 @@ def test_held_out_scores_tell_the_truth_about_random_labels():
     train_accuracy = (model.decision_function(X) > 0) == (y == 1)
     assert train_accuracy.mean() > 0.75
     assert abs(model.held_out_accuracy_ - 0.5) < 0.1  # four standard errors
+
+
+@pytest.mark.parametrize("n_rows", [12, 30, 100])
+@pytest.mark.parametrize("make", [UNNClassifier, N3Classifier])
+def test_one_wrong_label_does_not_take_the_confidence_of_all(make, n_rows):
+    """The judge fold that holds the wrong label out learns from rows without error: its scores must stay in scale."""
+    X, y = make_blobs(n_rows, centers=2, cluster_std=0.5, random_state=0)
+    queries, truth = make_blobs(300, centers=2, cluster_std=0.5, random_state=0)
+    sure = make(3).fit(X, y).predict_proba(queries)[np.arange(300), truth].mean()
+    y[0] = 1 - y[0]
+    less_sure = make(3).fit(X, y).predict_proba(queries)[np.arange(300), truth].mean()
+    assert sure > 0.95
+    assert 1 - 3 / n_rows < less_sure < sure
