@@ -46,3 +46,9 @@ def test_a_small_rank_must_not_leave_much_out():
     for accuracy, rank in (({64: 0.80, 256: 0.81, 512: 0.81}, 512), ({64: 0.8, 256: 0.9, 512: 0.7}, 256)):
         trials = judged(START, lambda setting, known=accuracy: known[setting.rank])
         assert choose(START, LEVEL, {"rank"}, trials, 100)[0].rank == rank
+
+
+def test_rows_are_kept_in_memory_rather_than_of_large_rank():
+    trials = judged(START, lambda setting: 0.7 if setting.rank < 256 else 0.81)
+    assert choose(START, LEVEL, {"rank"}, trials, 100, room=300)[0].rank == 256
+    assert choose(START, LEVEL, {"rank"}, trials, 100, room=30)[0].rank == 512  # none fits

@@ -60,12 +60,14 @@ def choose(
     free: set[str],
     try_all: Try,
     n_judges: int,
+    room: float = np.inf,
     verbose: int = 0,
 ) -> tuple[Setting, list[Trial]]:
     """The choice, and all trials in order of the search.
 
     Step and damping go where the held-out risk is least. Of ranks that are as accurate, the smallest is taken that
-    leaves out next to nothing: what it leaves out may count once there are more rows than in a trial.
+    leaves out next to nothing: what it leaves out may count once there are more rows than in a trial. Ranks with
+    which all rows can be kept in memory (``room``) go before others.
     """
     trials: list[Trial] = []
     with progress_bar("Choosing", 9, verbose) as advance:  # trials as a rule
@@ -98,7 +100,7 @@ def choose(
         if "rank" in free:
             ranks = [replace(best, rank=min(rank, len(second_moments))) for rank in RANKS]
             good = [trial.setting for trial in most_accurate(tried([best, *ranks]), n_judges)]
-            best = smallest_rank(good, second_moments)
+            best = smallest_rank([one for one in good if one.rank <= room] or good, second_moments)
     return best, trials
 
 

@@ -176,5 +176,6 @@ class Training:
             return map_in_threads(attempt, settings, recipe.n_jobs, advance)
 
         second_moments = self.coordinates.second_moments
-        best, trials = choose(choice.setting, second_moments, free, attempt_all, len(judges), recipe.verbose)
+        room = recipe.memory / (len(problem.ids) * problem.rows.dtype.itemsize)  # coordinates of every row
+        best, trials = choose(choice.setting, second_moments, free, attempt_all, len(judges), room, recipe.verbose)
         return Choice(best, trials, choice.held_out, accuracies.get(best, []))
