@@ -167,7 +167,7 @@ def test_held_out_scores_tell_the_truth_about_random_labels():
 @pytest.mark.parametrize("n_rows", [12, 30, 100])
 @pytest.mark.parametrize("make", [UNNClassifier, N3Classifier])
 def test_one_wrong_label_does_not_take_the_confidence_of_all(make, n_rows):
-    """The judge fold that holds the wrong label out learns from rows without error: its scores must stay in scale."""
+    """A judge fold that holds the wrong label out learns without errors: its scores must stay in scale."""
     X, y = make_blobs(n_rows, centers=2, cluster_std=0.5, random_state=0)
     queries, truth = make_blobs(300, centers=2, cluster_std=0.5, random_state=0)
     sure = make(3).fit(X, y).predict_proba(queries)[np.arange(300), truth].mean()
