@@ -7,9 +7,8 @@ intercept, but for the centred features of SGD-P, which cannot do without. Each 
 tracks held out; accuracies are those of the test rows. Writes ``benchmarks/results/slnd_figures.json`` and
 ``docs/figures/slnd-*.png``; ``--show`` draws what was written last.
 
-``--data fisher`` takes the Fisher vectors of Caltech-101, first split (`benchmarks.fisher_data`), but for the rows
-of the second moment: of 3,030 all are taken. There single rows are held out, and steps are judged after fewer
-passes. It writes ``slnd_fisher.json`` and ``slnd-fisher-*.png``.
+``--data fisher`` takes the Fisher vectors of Caltech-101, first split (`benchmarks.fisher_data`): single rows are held
+out there, and steps are judged after fewer passes. It writes ``slnd_fisher.json`` and ``slnd-fisher-*.png``.
 """
 
 import argparse
@@ -69,8 +68,9 @@ SIGNS = Ground(
     (300, 600, 1_000, 2_000, 5_000, 10_000, 20_000, 39_209), short=3, trial=8, passes=20, every=20,
 )  # fmt: skip
 FISHER = Ground(
-    fisher, "slnd_fisher", (8, 16, 32, 64, 128, 256, 512, 1024), (), short=10, trial=3, passes=12, every=2
-)
+    fisher, "slnd_fisher", (8, 16, 32, 64, 128, 256, 512, 1024),
+    (300, 600, 1_000, 2_000, 3_030), short=10, trial=3, passes=12, every=2,
+)  # fmt: skip
 GROUNDS = {"signs": SIGNS, "fisher": FISHER}
 
 
@@ -157,14 +157,12 @@ def draw(results: Row, prefix: str) -> list[Path]:
 
     FIGURES.mkdir(parents=True, exist_ok=True)
     by_rank, spectrum = results["rank"][:-1], results["rank"][-1]["eigenvalues"]
-    n_panels = 3 if results["samples"] else 2
-    figure, (left, middle, *right) = pyplot.subplots(1, n_panels, figsize=(13, 3.8), layout="constrained")
+    figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
     left.semilogy(np.arange(1, len(spectrum) + 1), spectrum)
     left.set(xlabel="number", title="eigenvalues of the second moment (4.2)")
     middle.plot([row["rank"] for row in by_rank], [100 * row["accuracy"] for row in by_rank], marker="o")
     middle.set(xlabel="rank", ylabel="test accuracy, %", title="accuracy against the rank (4.3)")
-    for axis in right:
-        draw_samples(axis, results["samples"])
+    draw_samples(right, results["samples"])
     paths = [FIGURES / f"{prefix}-rank.png", FIGURES / f"{prefix}-passes.png"]
     figure.savefig(paths[0], dpi=110)
     figure, axes = pyplot.subplots(1, 2, figsize=(13, 4.5), layout="constrained")
