@@ -187,7 +187,9 @@ def draw_samples(axis: Any, rows: list[Row]) -> None:
     for seed in range(3):
         accuracies = [100 * row["accuracy"] for row in rows if row["seed"] == seed]
         axis.semilogx(sizes, accuracies, marker="o", label=f"draw {seed + 1}")
-    axis.set(xlabel="rows of the second moment", title=f"accuracy against m', rank {RANK} (4.4)")
+    axis.set_xticks(sizes, [f"{n / 1000:.2g}" for n in sizes])
+    axis.minorticks_off()
+    axis.set(xlabel="thousand rows of the second moment", title=f"accuracy against m', rank {RANK} (4.4)")
     axis.legend(frameon=False)
 
 
