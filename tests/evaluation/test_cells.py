@@ -14,7 +14,7 @@ import pytest
 from evaluation import strange_cells
 from evaluation.problems import write_blobs
 from nearboost.evaluation import running
-from nearboost.evaluation.cells import name_of, prepared, read_result, smaller, write_json, write_table
+from nearboost.evaluation.cells import name_of, prepared, read_result, smaller, write_json, write_arrays
 from nearboost.evaluation.methods import METHODS
 from nearboost.evaluation.running import run_task
 
@@ -38,7 +38,7 @@ def task(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     train, test = np.arange(0, 60, 2), np.arange(1, 60, 2)
     names = np.array([f"row {i}" for i in range(60)])
-    write_table(
+    write_arrays(
         tmp_path / "table.npz",
         train=train,
         test=test,

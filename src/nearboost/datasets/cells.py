@@ -6,7 +6,7 @@ from nearboost.datasets.dataset import DataError, Dataset, shown
 from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder
 from nearboost.datasets.folders import image_dataset
 from nearboost.datasets.published import compared
-from nearboost.datasets.tables import LABEL_COLUMNS, Table, read_csv
+from nearboost.datasets.tables import LABEL_COLUMNS, LabelTable, read_csv
 
 TABLES = {"train": "gt_training.csv", "test": "gt_test.csv"}
 NUMBERS, PATTERNS = ("id", "cell_id"), ("pattern", *LABEL_COLUMNS)
@@ -48,12 +48,12 @@ def _file(root: Path, part: str) -> Path | None:
     return file_in(root, TABLES[part]) or (file_in(folder, TABLES[part]) if folder else None)
 
 
-def _table(root: Path, part: str) -> Table | None:
+def _table(root: Path, part: str) -> LabelTable | None:
     file = _file(root, part)
     return None if file is None else read_csv(file)
 
 
-def _cells(table: Table) -> tuple[list[str], list[str]]:
+def _cells(table: LabelTable) -> tuple[list[str], list[str]]:
     """The image of each line and its mask, by number, whatever the zeros before it."""
     found = Found()
     by_number = {Path(image).stem.lstrip("0"): image for image in find_images(table.path.parent, found)}

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.datasets.dataset import DataError
-from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, LABEL_COLUMNS, PART_COLUMNS, Table
+from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, LABEL_COLUMNS, PART_COLUMNS, LabelTable
 
 MISSING = 'Parquet files need pyarrow; install it with pip install "nearboost[tables]".'
 
 
-def read_parquet(file: Path) -> tuple[NDArray[Any], Table]:
+def read_parquet(file: Path) -> tuple[NDArray[Any], LabelTable]:
     """The rows, and the columns of labels, parts, groups and names as text."""
     try:
         from pyarrow import ArrowException
@@ -26,11 +26,11 @@ def read_parquet(file: Path) -> tuple[NDArray[Any], Table]:
         raise DataError(f"{file} is no readable Parquet file ({str(error).splitlines()[0]}).") from error
 
 
-def _words(file: Path, parquet: Any) -> Table:
+def _words(file: Path, parquet: Any) -> LabelTable:
     names = [name for name in parquet.schema_arrow.names if _is_word(name)]
     read = parquet.read(columns=names)
     columns = {name.lower(): ["" if v is None else str(v) for v in read[name].to_pylist()] for name in names}
-    return Table(file, columns)
+    return LabelTable(file, columns)
 
 
 def _rows(file: Path, parquet: Any) -> NDArray[Any]:

@@ -18,7 +18,7 @@ TEST_NAMES = ("test", "testing", "val", "valid", "validation")
 
 
 @dataclass(frozen=True)
-class Table:
+class LabelTable:
     """The columns of a file, by their names in small letters."""
 
     path: Path
@@ -69,7 +69,7 @@ def as_part(word: str, where: Path) -> str:
     raise DataError(f"{where} calls a part {word!r}; use train or test.")
 
 
-def read_csv(path: Path, header: Sequence[str] | None = None) -> Table:
+def read_csv(path: Path, header: Sequence[str] | None = None) -> LabelTable:
     """A file of comma- or semicolon-separated values; without ``header`` its first line names the columns."""
     lines = read_rows(path)
     if not lines:
@@ -81,7 +81,7 @@ def read_csv(path: Path, header: Sequence[str] | None = None) -> Table:
             raise DataError(
                 f"{path} has {len(line)} values in line {number}; expected {len(names)}: {shown(names)}."
             )
-    return Table(path, {name: [line[i].strip() for line in body] for i, name in enumerate(names)})
+    return LabelTable(path, {name: [line[i].strip() for line in body] for i, name in enumerate(names)})
 
 
 def read_rows(path: Path) -> list[list[str]]:

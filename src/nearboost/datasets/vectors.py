@@ -12,7 +12,7 @@ from nearboost.datasets.files import file_in
 from nearboost.datasets.folders import check_classes
 from nearboost.datasets.mat import read_mat
 from nearboost.datasets.parquet import read_parquet
-from nearboost.datasets.tables import FILE_COLUMNS, LABEL_COLUMNS, Table, read_csv, read_rows
+from nearboost.datasets.tables import FILE_COLUMNS, LABEL_COLUMNS, LabelTable, read_csv, read_rows
 
 ROW_FILES, LABEL_FILES = ("X.npy",), ("y.npy", "labels.npy", "labels.csv", "y.csv")
 BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file passes through in pieces
@@ -57,13 +57,13 @@ def _read_parquet(file: Path, name: str) -> Dataset:
     return _with_table(file, name, rows, table)
 
 
-def _with_table(file: Path, name: str, rows: NDArray[Any], table: Table) -> Dataset:
+def _with_table(file: Path, name: str, rows: NDArray[Any], table: LabelTable) -> Dataset:
     part, groups = table.part(), table.groups()
     named = table.column(FILE_COLUMNS)
     return vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups, names=named)
 
 
-def _label_table(file: Path, n_rows: int) -> Table:
+def _label_table(file: Path, n_rows: int) -> LabelTable:
     """With named columns, or bare labels, one in a line."""
     lines = read_rows(file)
     is_bare = (

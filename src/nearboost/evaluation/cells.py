@@ -6,7 +6,7 @@ and ends early when its parent does. `running` is the parent's side.
 What a task holds:
 
 - ``identity``: all that the result depends on; its hash names the file
-- ``rows``: npy file of all rows, ``table``: npz file of the split (see `write_table`)
+- ``rows``: npy file of all rows, ``table``: npz file of the split (see `write_arrays`)
 - ``classes``: the class names, ``result``: where to write
 - ``n_train``, ``n_test``: for a trial on so many rows only
 """
@@ -72,7 +72,7 @@ def run(task: Task) -> Result:
     from nearboost.evaluation.methods import find_method
 
     identity = task["identity"]
-    table = read_table(Path(task["table"]))
+    table = read_arrays(Path(task["table"]))
     if "n_train" in task:
         table = smaller(table, task["n_train"], task["n_test"])
     rows = np.load(task["rows"], mmap_mode="r")
@@ -176,7 +176,7 @@ def _peak_of_other_systems() -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 1024
 
 
-def write_table(path: Path, **columns: NDArray[Any] | None) -> None:
+def write_arrays(path: Path, **columns: NDArray[Any] | None) -> None:
     """The arrays of a split: ``train`` and ``test`` (numbers of rows), labels (codes or 0/1), names, groups."""
     made = path.with_name(f"{path.name}.{os.getpid()}.new")
     with open(made, "wb") as file:
@@ -184,7 +184,7 @@ def write_table(path: Path, **columns: NDArray[Any] | None) -> None:
     os.replace(made, path)
 
 
-def read_table(path: Path) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     with np.load(path) as stored:
         return dict(stored)
 

@@ -36,7 +36,7 @@ class Descriptor:
     slow: bool = False
 
 
-class Described(NamedTuple):
+class ImageRows(NamedTuple):
     """Rows of some images.
 
     Attributes
@@ -76,7 +76,7 @@ def describe(
     seed: int = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
-) -> Described:
+) -> ImageRows:
     """Rows of all ``images``; a learned descriptor is fitted to the images numbered ``train`` only.
 
     Rows are kept in ``folder`` (see `extract`), so that an image is described once by the same transformer. An
@@ -90,7 +90,7 @@ def describe(
     store = extract(images, transformer, folder, n_jobs=n_jobs, verbose=verbose)
     numbers = np.array([entry.row for entry in store.table], dtype=np.int64)
     failed = {i: entry.message for i, entry in enumerate(store.table) if entry.status != OK}
-    return Described(store.folder / "rows.npy", numbers, failed, transformer)
+    return ImageRows(store.folder / "rows.npy", numbers, failed, transformer)
 
 
 def readable(images: Sequence[str], n_jobs: int | None = None, verbose: int = 0) -> list[str]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nearboost.evaluation.cells import MOST_PROTOTYPES, WORST
 
-Table = dict[str, NDArray[Any]]
+SplitArrays = dict[str, NDArray[Any]]
 
 
 def judge(
@@ -16,7 +16,7 @@ def judge(
     queries: NDArray[Any],
     truth: NDArray[Any],
     answers: NDArray[Any],
-    table: Table,
+    table: SplitArrays,
     classes: Sequence[str],
 ) -> dict[str, Any]:
     """Everything but times and memory, as plain numbers and texts."""
@@ -104,7 +104,7 @@ def chosen_settings(estimator: Any) -> dict[str, Any]:
     return {name: np.asarray(value).item() for name, value in found.items() if np.ndim(value) == 0}
 
 
-def gallery(estimator: Any, table: Table, classes: Sequence[str]) -> list[dict[str, Any]]:
+def gallery(estimator: Any, table: SplitArrays, classes: Sequence[str]) -> list[dict[str, Any]]:
     """The training rows with the largest weights, for methods that learn weights of rows."""
     if not hasattr(estimator, "coefficients_") or not len(estimator.prototypes_):
         return []

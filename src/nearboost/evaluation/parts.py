@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 import nearboost
 from nearboost.datasets import DataError, Dataset
-from nearboost.evaluation.cells import DONE, Result, Task, name_of, read_result, write_table
+from nearboost.evaluation.cells import DONE, Result, Task, name_of, read_result, write_arrays
 from nearboost.evaluation.descriptors import Descriptor
 from nearboost.evaluation.machine import describe_versions
 from nearboost.evaluation.methods import Method
 from nearboost.evaluation.protocols import Split
-from nearboost.evaluation.rows import VECTORS, Rows, Source, hash_of_texts
+from nearboost.evaluation.rows import VECTORS, Source, SplitRows, hash_of_texts
 
 
 class Part(NamedTuple):
@@ -67,7 +67,7 @@ def make_part(
     split: Split,
     number: int,
     features: str,
-    rows: Rows,
+    rows: SplitRows,
     keep: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     content: str,
     folder: Path,
@@ -81,7 +81,7 @@ def make_part(
         hashed += ["groups", *map(str, np.asarray(dataset.groups)[train])]
     content = hash_of_texts(hashed)
     table = folder / f"split-{hash_of_texts([features, content])[:20]}.npz"
-    write_table(
+    write_arrays(
         table,
         train=rows.train[keep[0]],
         test=rows.test[keep[1]],

@@ -20,7 +20,7 @@ BLOCK_BYTES = 2**26
 VECTORS = "vectors"
 
 
-class Rows(NamedTuple):
+class SplitRows(NamedTuple):
     """Where the rows of a split lie: a npy file, the row of each training and test item, and what has none."""
 
     file: Path
@@ -40,7 +40,7 @@ class Source(Protocol):
         """Whether they are made already."""
         ...
 
-    def rows(self, split: Split, descriptor: Descriptor | None) -> Rows:
+    def rows(self, split: Split, descriptor: Descriptor | None) -> SplitRows:
         """The split's rows, made if need be."""
         ...
 
@@ -59,10 +59,10 @@ class Vectors:
     def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
         return True
 
-    def rows(self, split: Split, descriptor: Descriptor | None) -> Rows:
+    def rows(self, split: Split, descriptor: Descriptor | None) -> SplitRows:
         if not self._file.exists():
             copy_rows(self._items, self._file)
-        return Rows(self._file, split.train.astype(np.int64), split.test.astype(np.int64), {})
+        return SplitRows(self._file, split.train.astype(np.int64), split.test.astype(np.int64), {})
 
 
 class Images:
@@ -85,7 +85,7 @@ class Images:
     def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
         return self._read(self._index(split, descriptor)) is not None
 
-    def rows(self, split: Split, descriptor: Descriptor | None) -> Rows:
+    def rows(self, split: Split, descriptor: Descriptor | None) -> SplitRows:
         assert descriptor is not None
         index = self._index(split, descriptor)
         known = self._read(index)
@@ -93,7 +93,7 @@ class Images:
             known = self._describe(split, descriptor)
             write_json(index, known)
         numbers, n_train = np.array(known["numbers"], dtype=np.int64), len(split.train)
-        return Rows(self._folder / known["file"], numbers[:n_train], numbers[n_train:], known["failed"])
+        return SplitRows(self._folder / known["file"], numbers[:n_train], numbers[n_train:], known["failed"])
 
     def _describe(self, split: Split, descriptor: Descriptor) -> dict[str, Any]:
         names = [self._dataset.names[i] for i in [*split.train.tolist(), *split.test.tolist()]]

@@ -147,7 +147,7 @@ def extract(
             else Entry(str(path), "", FAILED, -1, problem)
             for path, (content, problem) in zip(files, hashed, strict=True)
         ]
-        write_table(folder / "table.csv", table)
+        write_entries(folder / "table.csv", table)
     return FeatureStore(folder, table)
 
 
@@ -307,7 +307,7 @@ def add_rows(path: Path, n_rows: int, n_numbers: int) -> None:
         file.write(header.getvalue())
 
 
-def write_table(path: Path, table: Sequence[Entry]) -> None:
+def write_entries(path: Path, table: Sequence[Entry]) -> None:
     made = path.with_suffix(".new")
     with open(made, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Entry)])

@@ -14,12 +14,12 @@ from nearboost.evaluation.reproduce.registry import find
 from nearboost.evaluation.reproduce.results import Results
 from nearboost.evaluation.reproduce.show import cell_text, grid
 from nearboost.evaluation.reproduce.steps import Components, IntersectionMap, RandomShare
-from nearboost.evaluation.reproduce.ways import Rows, Work, averaged, fits, passes, spectrum
+from nearboost.evaluation.reproduce.ways import Samples, Work, averaged, fits, passes, spectrum
 from nearboost.linear.slnd import SLNDClassifier
 
 DIGITS = load_digits()
 X, Y = DIGITS.data.astype(np.float32) / 16, DIGITS.target
-ROWS = Rows(X[:400], Y[:400], X[400:700], Y[400:700], [str(c) for c in range(10)])
+ROWS = Samples(X[:400], Y[:400], X[400:700], Y[400:700], [str(c) for c in range(10)])
 
 
 def work(line, xs, rows=ROWS):

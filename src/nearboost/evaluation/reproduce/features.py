@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from nearboost.datasets import DataError, Dataset
-from nearboost.evaluation.cells import name_of, read_table, write_table
+from nearboost.evaluation.cells import name_of, read_arrays, write_arrays
 from nearboost.evaluation.descriptors import Descriptor, describe
 
 LONGEST_SIDE = 300  # of images for pyramids, as in ScSPM
 
 
-class Described(NamedTuple):
+class ItemFeatures(NamedTuple):
     """What describes the items: rows or sets of rows, and for each item the number of its own, -1 for none."""
 
     X: Any
@@ -44,24 +44,24 @@ class Features:
 
 def describe_items(
     dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, *, seed: int, n_jobs: int | None
-) -> Described:
+) -> ItemFeatures:
     """The items' features, from ``folder`` where they lie there; what is learned is learned from ``train``."""
     features = FEATURES[name]
     if dataset.kind == "vectors":
         if features.kind != "pixels":
             raise DataError(f"{dataset.name} has no images to describe; {features.about} needs images.")
-        return Described(pixel_rows(dataset.items), np.arange(len(dataset)))
+        return ItemFeatures(pixel_rows(dataset.items), np.arange(len(dataset)))
     identity: dict[str, Any] = {"features": name, "items": [str(item) for item in dataset.items]}
     if features.learned:
         identity |= {"train": train.tolist(), "seed": seed}
     note = (folder / f"features-{name_of(identity)}").with_suffix(".npz")
     if not note.exists():  # described once for all lines
-        write_table(note, **_described(dataset, name, train, folder, seed, n_jobs))
-    table = read_table(note)
+        write_arrays(note, **_described(dataset, name, train, folder, seed, n_jobs))
+    table = read_arrays(note)
     if "ends" in table:
-        return Described(np.split(table["values"], table["ends"][:-1]), table["numbers"])
+        return ItemFeatures(np.split(table["values"], table["ends"][:-1]), table["numbers"])
     rows = table["values"] if "values" in table else np.load(str(table["store"]), mmap_mode="r")
-    return Described(rows, table["numbers"])
+    return ItemFeatures(rows, table["numbers"])
 
 
 def _described(

@@ -21,7 +21,7 @@ PROGRAM = "nearboost.evaluation.reproduce.work"
 
 
 @dataclass(frozen=True)
-class Found:
+class Reproduction:
     """The facts, the folder they lie in, and whether every cell has a result."""
 
     facts: Facts
@@ -38,7 +38,7 @@ def reproduce(
     say: Callable[[str], None] = lambda text: None,
     command: str = "",
     verbose: int = 0,
-) -> Found:
+) -> Reproduction:
     """Run a table or figure; cells that are there already are not run again unless ``fresh``.
 
     Parameters
@@ -73,7 +73,7 @@ def reproduce(
     if picture:
         write_text(folder / "figure.svg", picture)
     write_text(folder / "report.html", page(facts, picture))
-    return Found(facts, folder, all(cell["status"] == DONE for cell in cells))
+    return Reproduction(facts, folder, all(cell["status"] == DONE for cell in cells))
 
 
 def run_cells(

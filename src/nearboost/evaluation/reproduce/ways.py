@@ -18,7 +18,7 @@ STEPS = tuple(4.0**power for power in range(-3, 3))  # times the step that is sa
 Measures = dict[str, Any]
 
 
-class Rows(NamedTuple):
+class Samples(NamedTuple):
     """Training rows and queries with their labels: codes, or a matrix of 0 and 1."""
 
     X: Any
@@ -34,7 +34,7 @@ class Work(NamedTuple):
 
     line: Line
     xs: Sequence[Any]
-    rows: Callable[[Any], Rows]
+    rows: Callable[[Any], Samples]
     label: Callable[[Any], str]
     size: Size
 
@@ -57,7 +57,7 @@ def fits(work: Work) -> list[dict[str, Any]]:
     return points
 
 
-def _fitted(work: Work, x: Any, rows: Rows, draw: int) -> Measures:
+def _fitted(work: Work, x: Any, rows: Samples, draw: int) -> Measures:
     seed = work.size.seed * work.line.draws + draw
     model = work.line.make(x, work.size._replace(seed=seed, n_rows=len(rows.y)))
     if isinstance(rows.X, np.ndarray):
@@ -74,7 +74,7 @@ def _fitted(work: Work, x: Any, rows: Rows, draw: int) -> Measures:
     }
 
 
-def judge(model: Any, rows: Rows, answers: NDArray[Any]) -> Measures:
+def judge(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
     """The measures of a fitted model, also of each class."""
     n_classes = len(rows.classes)
     scores = probabilities = outputs(model, "predict_proba", rows.queries, n_classes)
@@ -119,7 +119,7 @@ def passes(work: Work) -> list[dict[str, Any]]:
     return points
 
 
-def _best_step(work: Work, rows: Rows) -> float:
+def _best_step(work: Work, rows: Samples) -> float:
     order = np.random.default_rng(work.size.seed).permutation(len(rows.y))
     held, learn = np.array_split(order, [len(order) // 5])
     unit = _safe_step(work, rows)
@@ -132,7 +132,7 @@ def _best_step(work: Work, rows: Rows) -> float:
     return max(right, key=lambda step: right[step])
 
 
-def _safe_step(work: Work, rows: Rows) -> float:
+def _safe_step(work: Work, rows: Samples) -> float:
     """1/√m for SLND, whose coordinates are white; for the others the least of the steps that `fit` tries."""
     probe = work.line.make("auto", work.size)
     if not hasattr(probe, "scaling"):

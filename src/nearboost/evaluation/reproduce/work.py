@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.datasets import Dataset
-from nearboost.evaluation.cells import DONE, Result, Task, name_of, read_table, serve, write_table
+from nearboost.evaluation.cells import DONE, Result, Task, name_of, read_arrays, serve, write_arrays
 from nearboost.evaluation.protocols import Split, make_splits
 from nearboost.evaluation.reproduce.experiment import NOMINAL, Experiment, Line, Panel, Size
-from nearboost.evaluation.reproduce.features import Described, describe_items
+from nearboost.evaluation.reproduce.features import ItemFeatures, describe_items
 from nearboost.evaluation.reproduce.sets import SETS, load
-from nearboost.evaluation.reproduce.ways import WAYS, Rows, Work
+from nearboost.evaluation.reproduce.ways import WAYS, Samples, Work
 
 LONG = 10**6  # characters: settings are written out in full
 
@@ -58,7 +58,7 @@ def run(task: Task) -> Result:
     if identity["quick"]:
         experiment = quick_version(experiment)
     panel, line = experiment.panel(identity["panel"]), experiment.line(identity["line"])
-    source = Source(task, panel)
+    source = PanelRows(task, panel)
     size = Size(len(source.split.train), len(source.dataset.classes), identity["seed"], identity["threads"])
     work = Work(line, experiment.xs, source.rows, experiment.label, size)
     points = WAYS[line.way](work)
@@ -73,7 +73,7 @@ def run(task: Task) -> Result:
     }
 
 
-class Source:
+class PanelRows:
     """The rows of a panel on one split."""
 
     def __init__(self, task: Task, panel: Panel) -> None:
@@ -87,7 +87,7 @@ class Source:
         self.key = {name: identity[name] for name in ("data", "place", "n_classes", "protocol", "seed", "quick")}
 
     @property
-    def described(self) -> Described:
+    def described(self) -> ItemFeatures:
         """Features of all items."""
         return describe_items(
             self.dataset,
@@ -98,7 +98,7 @@ class Source:
             n_jobs=self.threads,
         )
 
-    def rows(self, x: Any) -> Rows:
+    def rows(self, x: Any) -> Samples:
         """Rows of the split at one value of what varies."""
         if self.panel.steps is None:
             return self.plain_rows
@@ -107,13 +107,13 @@ class Source:
         return plain._replace(X=X, queries=queries)
 
     @cached_property
-    def plain_rows(self) -> Rows:
+    def plain_rows(self) -> Samples:
         """Rows of the split before the panel's steps; items without features are left out."""
         found = self.described
         train, test = (part[found.numbers[part] >= 0] for part in (self.split.train, self.split.test))
         X, queries = (taken(found.X, found.numbers[part]) for part in (train, test))
         groups = None if self.dataset.groups is None else np.asarray(self.dataset.groups)[train]
-        return Rows(X, self.codes[train], queries, self.codes[test], self.dataset.classes, groups)
+        return Samples(X, self.codes[train], queries, self.codes[test], self.dataset.classes, groups)
 
     def stepped(self, x: Any, X: Any, queries: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """The rows after the panel's steps, made once for all lines."""
@@ -123,10 +123,10 @@ class Source:
         file = (self.folder / f"steps-{name_of(identity)}").with_suffix(".npz")
         if not file.exists():
             made = steps.fit(X, y).transform(X)
-            write_table(
+            write_arrays(
                 file, X=np.asarray(made, np.float32), queries=np.asarray(steps.transform(queries), np.float32)
             )
-        table = read_table(file)
+        table = read_arrays(file)
         return table["X"], table["queries"]
 
 
