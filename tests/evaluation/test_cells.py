@@ -14,7 +14,7 @@ import pytest
 from evaluation import strange_cells
 from evaluation.problems import write_blobs
 from nearboost.evaluation import running
-from nearboost.evaluation.cells import name_of, prepared, read_result, smaller, write_json, write_arrays
+from nearboost.evaluation.cells import name_of, prepared, read_result, smaller, write_arrays, write_json
 from nearboost.evaluation.methods import METHODS
 from nearboost.evaluation.running import run_task
 

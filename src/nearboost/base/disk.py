@@ -15,6 +15,28 @@ def reserve(path: Path) -> None:
 
 
 @contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Where to write a file: it takes the place of ``path`` once it is complete, and is gone where writing fails.
+
+    Whoever reads ``path`` finds the old content or the new, never half of it.
+    """
+    made = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        yield made
+        with open(made, "r+b") as file:
+            os.fsync(file.fileno())
+        os.replace(made, path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as a whole; what is no UTF-8 in names of files becomes ``?``."""
+    with whole_file(path) as made:
+        made.write_text(text, encoding="utf-8", errors="replace")
+
+
+@contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
     """Keep other processes from writing to a folder; the lock goes with the process."""
     try:

@@ -16,6 +16,10 @@ from nearboost.base.validation import check_choice, check_whole
 
 MAX_PIXELS = 2**30 // 12  # 89 million: a quarter of a gigabyte in colour, also where Pillow begins to warn
 SCALINGS = ("dtype", "image")
+IMAGE_ENDINGS = (  # of files that are looked for in folders
+    *(".avif", ".bmp", ".gif", ".j2k", ".jp2", ".jpe", ".jpeg", ".jpg", ".pbm", ".pcx"),
+    *(".pgm", ".png", ".pnm", ".ppm", ".tga", ".tif", ".tiff", ".webp"),
+)
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "TGA", "TIFF", "WEBP")
 COLOR_MODES = ("L", "RGB", "RGBA")
 WITH_ALPHA = ("LA", "La", "PA", "RGBa")

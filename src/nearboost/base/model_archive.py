@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.disk import whole_file
 from nearboost.base.model_values import KINDS, ModelFileError
 
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
@@ -34,18 +35,13 @@ def array_name(number: int) -> str:
 
 def write_archive(path: Path, header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
     """Write a file that replaces another one only when it is complete."""
-    made = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        with zipfile.ZipFile(made, "w", allowZip64=True) as archive:
-            told = [_write_array(archive, number, array) for number, array in enumerate(arrays)]
-            text = _as_text(header | {"arrays": told})
-            if len(text) > MOST_HEADER:
-                raise ModelFileError(f"The model's header has {len(text):,} bytes, more than {MOST_HEADER:,}.")
-            archive.writestr(_entry(HEADER), text)
-            archive.writestr(_entry(HEADER_SUM), hashlib.sha256(text).hexdigest())
-        os.replace(made, path)
-    finally:
-        made.unlink(missing_ok=True)
+    with whole_file(path) as made, zipfile.ZipFile(made, "w", allowZip64=True) as archive:
+        told = [_write_array(archive, number, array) for number, array in enumerate(arrays)]
+        text = _as_text(header | {"arrays": told})
+        if len(text) > MOST_HEADER:
+            raise ModelFileError(f"The model's header has {len(text):,} bytes, more than {MOST_HEADER:,}.")
+        archive.writestr(_entry(HEADER), text)
+        archive.writestr(_entry(HEADER_SUM), hashlib.sha256(text).hexdigest())
 
 
 def _as_text(header: dict[str, Any]) -> bytes:

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.datasets.dataset import DataError
 
-IMAGE_ENDINGS = (
-    *(".avif", ".bmp", ".gif", ".jp2", ".jpe", ".jpeg", ".jpg", ".pbm", ".pcx"),
-    *(".pgm", ".png", ".pnm", ".ppm", ".tga", ".tif", ".tiff", ".webp"),
-)
 MASK_ENDING = "_mask"  # of a file's name without its suffix, in any case
 
 

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.disk import whole_file
+
 DONE, FAILED = "done", "failed"
 WORST, MOST_PROTOTYPES = 24, 60  # shown in the report
 WARM_CLASSES, WARM_ROWS = 3, 8
@@ -41,16 +43,9 @@ def name_of(identity: dict[str, Any]) -> str:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a file as a whole: whoever reads it finds the old content or the new, never half of it."""
-    made = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        with open(made, "w", encoding="utf-8") as file:
-            json.dump(content, file, allow_nan=False)  # ASCII: names of files may hold bytes that are no text
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(made, path)
-    finally:
-        made.unlink(missing_ok=True)
+    """Write a file as a whole."""
+    with whole_file(path) as made, open(made, "w", encoding="utf-8") as file:
+        json.dump(content, file, allow_nan=False)  # ASCII: names of files may hold bytes that are no text
 
 
 def read_result(path: Path) -> Result | None:
@@ -178,10 +173,8 @@ def _peak_of_other_systems() -> float | None:
 
 def write_arrays(path: Path, **columns: NDArray[Any] | None) -> None:
     """The arrays of a split: ``train`` and ``test`` (numbers of rows), labels (codes or 0/1), names, groups."""
-    made = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with open(made, "wb") as file:
+    with whole_file(path) as made, open(made, "wb") as file:
         np.savez(file, **{name: column for name, column in columns.items() if column is not None})  # type: ignore[arg-type]
-    os.replace(made, path)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.disk import reserve
+from nearboost.base.disk import reserve, whole_file
 from nearboost.base.threads import map_in_threads
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import write_json
@@ -156,8 +156,7 @@ def hash_of_rows(rows: NDArray[Any]) -> str:
 def copy_rows(rows: NDArray[Any], file: Path) -> None:
     """A npy file of the rows, some at a time; integers become float32."""
     kind = np.float64 if rows.dtype == np.float64 else np.float32
-    made = file.with_suffix(".new")
-    try:
+    with whole_file(file) as made:
         copy = np.lib.format.open_memmap(made, "w+", kind, rows.shape)
         reserve(made)
         start = 0
@@ -165,9 +164,6 @@ def copy_rows(rows: NDArray[Any], file: Path) -> None:
             copy[start : start + len(block)] = block
             start += len(block)
         copy.flush()
-        made.replace(file)
-    finally:
-        made.unlink(missing_ok=True)
 
 
 def blocks_of(rows: NDArray[Any]) -> list[NDArray[Any]]:

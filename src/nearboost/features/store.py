@@ -27,15 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from nearboost.base.disk import one_writer, reserve
+from nearboost.base.disk import one_writer, reserve, whole_file
+from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.features.fingerprint import fingerprint
 
-SUFFIXES = (
-    *(".avif", ".bmp", ".gif", ".j2k", ".jp2", ".jpeg", ".jpg", ".pbm"),
-    *(".pcx", ".pgm", ".png", ".ppm", ".tga", ".tif", ".tiff", ".webp"),
-)
 FILES_AT_ONCE = 4096  # waiting for a thread
 LINES_AT_ONCE, SECONDS_AT_ONCE = 64, 5.0  # what an interruption may cost
 OURS = (ImportError, MemoryError, NotFittedError)  # not the fault of a file
@@ -158,7 +155,7 @@ def find_files(source: Any) -> list[Path]:
     folder = Path(source)
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; give one, or a list of files.")
-    found = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_ENDINGS and path.is_file()]
     return sorted(found, key=lambda path: path.relative_to(folder).parts)
 
 
@@ -284,10 +281,9 @@ def read_lines(path: Path) -> dict[str, dict[str, Any]]:
 def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:
     """The rows as a memory map, with room for so many."""
     if not path.exists():
-        made = path.with_suffix(".new")
-        np.lib.format.open_memmap(made, "w+", np.float32, (n_rows, n_numbers)).flush()
-        reserve(made)
-        os.replace(made, path)
+        with whole_file(path) as made:
+            np.lib.format.open_memmap(made, "w+", np.float32, (n_rows, n_numbers)).flush()
+            reserve(made)
     rows = np.lib.format.open_memmap(path, "r+")
     if len(rows) < n_rows and rows.shape[1] == n_numbers:
         add_rows(path, n_rows, n_numbers)
@@ -308,9 +304,7 @@ def add_rows(path: Path, n_rows: int, n_numbers: int) -> None:
 
 
 def write_entries(path: Path, table: Sequence[Entry]) -> None:
-    made = path.with_suffix(".new")
-    with open(made, "w", newline="", encoding="utf-8") as file:
+    with whole_file(path) as made, open(made, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Entry)])
         writer.writeheader()
         writer.writerows(asdict(entry) for entry in table)
-    os.replace(made, path)

@@ -2,11 +2,11 @@
 
 import csv
 import io
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nearboost.base.disk import write_text
 from nearboost.evaluation.cells import Result, write_json
 from nearboost.evaluation.report.page import render
 
@@ -41,10 +41,3 @@ def table_of(cells: Sequence[Result]) -> str:
     for cell in cells:
         writer.writerow({**cell, **(cell.get("measures") or {})})
     return text.getvalue()
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file as a whole."""
-    made = path.with_name(f"{path.name}.{os.getpid()}.new")
-    made.write_text(text, encoding="utf-8", errors="replace")
-    os.replace(made, path)

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nearboost.base.disk import write_text
 from nearboost.base.progress import progress_bar
 from nearboost.evaluation.cells import DONE, Result, read_result, write_json
 from nearboost.evaluation.machine import describe_machine, describe_versions
-from nearboost.evaluation.report.writing import write_text
 from nearboost.evaluation.reproduce.drawing import draw
 from nearboost.evaluation.reproduce.findings import Facts, make_facts
 from nearboost.evaluation.reproduce.plan import Plan, Wish, describe_data, make_plan, minutes_of, task_of

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import DONE, Result, Task, name_of, read_arrays, serve, write_arrays
+from nearboost.evaluation.parts import label_codes
 from nearboost.evaluation.protocols import Split, make_splits
 from nearboost.evaluation.reproduce.experiment import NOMINAL, Experiment, Line, Panel, Size
 from nearboost.evaluation.reproduce.features import ItemFeatures, describe_items
@@ -83,7 +84,7 @@ class PanelRows:
         place = next(place for place in SETS[panel.data] if place.path == identity["place"])
         self.dataset = load(place, Path(task["data"]), identity["n_classes"], quick=identity["quick"])
         self.split = drawn(self.dataset, identity["protocol"], self.seed)
-        self.codes = coded(self.dataset)
+        self.codes = label_codes(self.dataset)
         self.key = {name: identity[name] for name in ("data", "place", "n_classes", "protocol", "seed", "quick")}
 
     @property
@@ -138,13 +139,6 @@ def taken(X: Any, numbers: NDArray[np.int64]) -> Any:
 def drawn(dataset: Dataset, protocol: str, seed: int) -> Split:
     """The split of a seed."""
     return make_splits(dataset, protocol, seed=seed)[0]
-
-
-def coded(dataset: Dataset) -> NDArray[Any]:
-    """Labels as numbers of classes; matrices stay as they are."""
-    if dataset.is_multilabel:
-        return np.asarray(dataset.labels).astype(np.int64)
-    return np.searchsorted(np.array(dataset.classes), np.asarray(dataset.labels).astype(str)).astype(np.int64)
 
 
 if __name__ == "__main__":
