@@ -67,7 +67,7 @@ def render(facts: Facts) -> str:
 
 def render_cards(title: str, lead: str, cards: Sequence[Card], command: str | None = None) -> str:
     """A page of pictures: a title, a sentence that says what they are, the cards, and how to repeat it."""
-    return fill("cards.html.j2", title=title, lead=lead, cards=cards, command=command)
+    return fill("cards.html.j2", title=title, lead=lead, cards=cards, command=command, created=None)
 
 
 def _summary(facts: Facts) -> list[str]:
@@ -75,7 +75,8 @@ def _summary(facts: Facts) -> list[str]:
     data, protocol = facts.get("data") or {}, facts.get("protocol") or {}
     kind = {"images": "images", "vectors": "vectors"}.get(data.get("kind") or "", "items")
     name = protocol if isinstance(protocol, str) else protocol.get("protocol") or protocol.get("name")
-    features = {str(row["features"]) for row in facts.get("leaderboard") or [] if row.get("features")}
+    rows = facts.get("leaderboard") or []  # vectors are no features of anything
+    features = {str(row["features"]) for row in rows if row.get("features") and kind != "vectors"}
     known = [
         data.get("name"),
         data.get("items") and f"{numbers.count(data['items'])} {kind}",
@@ -196,7 +197,7 @@ def _pairs(values: Any) -> list[tuple[str, str]]:
 def fill(template: str, **values: Any) -> str:
     """The page of a template with style and script inside; bytes of file names that are no text become ``?``."""
     environment = Environment(
-        loader=PackageLoader("nearboost.evaluation"),
+        loader=PackageLoader("nearboost.evaluation.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
