@@ -69,7 +69,7 @@ def test_an_installation_nobody_may_write_to(tmp_path):
     code = f"import sys; sys.path.insert(0, {str(package.parent)!r})\n{NO_WAY_TO_WRITE}{FIT}"
     code += "print(nearboost.__file__)"
     environment = {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
-    line = "nearboost: compiling kernels"
+    line = "nearboost: compiling kernels that were not needed here before"
     first = run(code, obey_modes, **environment)
     assert first.returncode == 0, first.stderr
     assert "(30,)" in first.stdout

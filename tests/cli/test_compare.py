@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from cli.calling import interruptible
 from evaluation.problems import write_blobs, write_stripes
 from nearboost.cli.common import Exit
 from nearboost.cli.main import app
+from nearboost.evaluation.methods import DEFAULT
 from nearboost.evaluation.running import _environment
 
 PROGRAM = (sys.executable, "-c", "from nearboost.cli.main import main; main()")
@@ -64,7 +66,48 @@ def test_json_is_parseable_and_the_report_is_there(blobs, tmp_path):
 def test_place_of_the_report_is_printed(blobs, tmp_path):
     result = call(blobs, "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
     assert result.exit_code == Exit.DONE
-    assert result.stdout == f"Report: {tmp_path / 'out' / 'report.html'}\n"
+    *_, sentence, last = result.stdout.splitlines()
+    assert sentence.startswith("crc gets ")
+    assert last == f"Report: {tmp_path / 'out' / 'report.html'}"
+
+
+def test_the_leaderboard_is_printed(blobs, tmp_path):
+    words = (blobs, "--methods", "crc,linear-svm", "--repeats", 2, "--threads", 1, "--out", tmp_path / "out")
+    result = call(*words)
+    facts = json.loads((tmp_path / "out" / "results.json").read_text())["facts"]
+    lines = [re.split(r"\s*[│┃]\s*", line)[1:-1] for line in result.stdout.splitlines()]
+    header, *rows = [cells for cells in lines if len(cells) > 1]
+    assert header == ["Method", "Accuracy, %", "Fit, s", "Query, ms", "Prototypes"]
+    assert [row[0] for row in rows] == [row["method"] for row in facts["leaderboard"]]
+    accuracy = facts["leaderboard"][0]["accuracy"]
+    assert rows[0][1] == f"{100 * accuracy['mean']:.1f} ± {100 * accuracy['deviation']:.1f}"
+    assert {row[0]: row[4] for row in rows} == {"crc": "30", "linear-svm": "–"}
+    assert json.loads(call(*words, "--json").stdout)["best"] == facts["best"], "nothing but JSON"
+
+
+def test_it_says_at_once_what_it_does(blobs, tmp_path):
+    result = call(blobs, "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
+    first, second, *_ = result.stderr.splitlines()
+    assert first == f"Reading {blobs}."
+    assert second == "blobs: 60 vectors of 3 classes; protocol half, 1 split, 1 method."
+
+
+def test_defaults_are_shown(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    shown = " ".join(call("--help").stdout.split())
+    for option, default in {
+        "features": "(gist; none for vectors)",
+        "methods": f"({','.join(DEFAULT)})",
+        "protocol": "(fixed where the data has train and test, else half)",
+        "repeats": "1",
+        "seed": "0",
+        "classes": "(all)",
+        "out": "(compare- and the name of the data)",
+        "threads": "(all cores)",
+        "cell-timeout": "(no limit)",
+    }.items():
+        of_option = shown.partition(f"│ --{option} ")[2].partition("│ --")[0]
+        assert f"[default: {default}]" in of_option, (option, of_option)
 
 
 @pytest.mark.parametrize(
@@ -75,15 +118,17 @@ def test_place_of_the_report_is_printed(blobs, tmp_path):
         (["--protocol", "most"], "protocol='most' is not known", Exit.USAGE),
         (["--layout", "heap"], "layout='heap' is not known", Exit.USAGE),
         (["--classes", "A,Z"], "has no class 'Z'", Exit.FAILED),
+        (["--classes", "A"], "--classes names 'A' alone; name at least two of A, B, C.", Exit.FAILED),
         (["--features", "gist"], "need no features", Exit.FAILED),
     ],
 )
 def test_mistakes_are_one_sentence(blobs, tmp_path, args, said, code):
     result = call(blobs, *args, "--out", tmp_path / "out")
     assert result.exit_code == code
-    assert result.stderr.startswith("Error: ")
-    assert said in result.stderr
-    assert result.stderr.count("\n") == 1
+    reading, error = result.stderr.splitlines()
+    assert reading.startswith("Reading ")
+    assert error.startswith("Error: ")
+    assert said in error
 
 
 def test_no_data(tmp_path):
@@ -106,7 +151,8 @@ def test_failed_cells_and_skipped_images_are_partly_done(blobs, tmp_path):
     (data / "a" / "broken.png").write_bytes(b"no image")
     result = call(data, "--features", "pixels", "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
     assert result.exit_code == Exit.PARTLY
-    assert "Skipped a/broken.png: " in result.stderr
+    assert "Skipped a/broken.png: it " in result.stderr
+    assert result.stderr.count("broken.png") == 1
 
 
 def test_an_interruption_keeps_what_is_done(blobs, tmp_path):

@@ -68,7 +68,7 @@ def test_what_is_left_out_is_told(tmp_path):
     assert len(found) == 4
     assert found.notes == (
         "The folder empty holds no images and makes no class.",
-        f"Left out 1 images in {tmp_path.name}/ itself, outside of the class folders.",
+        f"Left out 1 image in {tmp_path.name}/ itself, outside of the class folders.",
         "Passed over what is no image: 1 .db, 1 .txt, 1 files without suffix.",
     )
 
@@ -113,7 +113,7 @@ def test_duplicates_are_looked_for_on_request(tmp_path, monkeypatch, capsys):
     images = write_classes(tmp_path, ["a", "b"])
     write_image(tmp_path / "b" / "copy.jpg", same_as=images[0])
     assert open_dataset(tmp_path, duplicates=False).notes == ()
-    assert "1 files come more than once" in open_dataset(tmp_path, verbose=1).notes[0]
+    assert "1 file comes more than once" in open_dataset(tmp_path, verbose=1).notes[0]
     assert "Looking for duplicates" in capsys.readouterr().err
     monkeypatch.setattr("nearboost.datasets.duplicates.MOST_FILES", 4)
     assert open_dataset(tmp_path).notes == ("Duplicates were not looked for among 5 items.",)
@@ -177,11 +177,11 @@ def test_tables_in_both_parts_with_groups_and_masks(tmp_path):
         ),
         ("file_name,label\na.png\n", "has 1 values in line 2; expected 2: file_name, label"),
         ("file_name,label\na.png,\n", "has no label in line 2"),
-        ("file_name,label\nb.png,x\n", r"names 1 files that are not there: b\.png"),
+        ("file_name,label\nb.png,x\n", r"names 1 file that is not there: b\.png"),
         ("file_name,label\n../../b.png,x\n", "lies outside of"),
         ("file_name,label\n/etc/passwd,x\n", "lies outside of"),
-        ("file_name,label\na.png,x\n./a.png,y\n", "names 1 files more than once"),
-        ("file_name,label\na.png,x\na.png,y\n", "names 1 files more than once"),
+        ("file_name,label\na.png,x\n./a.png,y\n", "names 1 file more than once"),
+        ("file_name,label\na.png,x\na.png,y\n", "names 1 file more than once"),
         ("file_name,label,split\na.png,x,holdout\n", "calls a part 'holdout'; use train or test"),
         ("file_name,label,plate\na.png,x,\n", "has no plate in line 2; fill or delete the line"),
         ("file_name,label\na.png,x\n", "one class only, 'x'"),
@@ -214,7 +214,7 @@ def test_folders_that_make_no_set(tmp_path):
     write_image(tmp_path / "a" / "1.png")
     with pytest.raises(DataError, match="holds one class only, 'a'"):
         open_dataset(tmp_path)
-    with pytest.raises(DataError, match="holds 1 images but no subfolders"):
+    with pytest.raises(DataError, match="holds 1 image but no subfolders"):
         open_dataset(tmp_path / "a")
     with pytest.raises(DataError, match="is a file; give the path of a folder"):
         open_dataset(tmp_path / "a" / "1.png", "images")

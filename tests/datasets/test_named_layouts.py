@@ -28,7 +28,7 @@ def test_scenes(tmp_path, n_classes, names):
     assert (found.part == "train").sum() == (found.part == "test").sum() == 2 * n_classes
     published = {8: "2,688", 13: "3,859", 15: "4,485"}[n_classes]
     assert f"These files hold {4 * n_classes} items" in found.notes[0]
-    assert f"has {published} of {n_classes}." in found.notes[0]
+    assert f"published were {published} of {n_classes} (" in found.notes[0]
 
 
 def test_the_scene_sets_hold_one_another(tmp_path):
@@ -147,7 +147,7 @@ def test_traffic_signs_that_are_not_whole(tmp_path):
     with pytest.raises(DataError, match=r"has no GT-final_test\.csv"):
         open_dataset(tmp_path)
     (root / "Final_Training" / "Images" / "00007" / "00001_00001.ppm").unlink()
-    with pytest.raises(DataError, match=r"names 1 files that are not there: .*00007/00001_00001\.ppm"):
+    with pytest.raises(DataError, match=r"names 1 file that is not there: .*00007/00001_00001\.ppm"):
         open_dataset(tmp_path)
     with pytest.raises(DataError, match="has no folder 'Final_Training/Images'"):
         open_dataset(root / "Final_Test", "gtsrb")

@@ -87,7 +87,7 @@ def test_a_second_call_runs_what_is_missing(blobs, out, first):
     cells[1].write_text(cells[1].read_text()[:100])  # half a file, as another program might leave
     lines = []
     again = compare(wish(blobs, out), tell=lines.append)
-    [run] = [line for line in lines if "from before" not in line]
+    [run] = [line for line in lines[1:] if "from before" not in line]
     assert f"{lost['method']}, vectors, split {lost['split'] + 1}:" in run
     assert [cell["predictions"] for cell in again.cells] == [cell["predictions"] for cell in first.cells]
 
@@ -141,8 +141,9 @@ def test_a_killed_cell_costs_one_cell(blobs, out, monkeypatch):
         }
     ]
     assert "Killed (SIGKILL)" in found.report.read_text()
-    assert "from before" in lines[0]
-    assert "failed. Killed" in lines[1]
+    assert lines[0] == "blobs: 60 vectors of 3 classes; protocol half, 1 split, 3 methods."
+    assert "from before" in lines[1]
+    assert "failed. Killed" in lines[2]
     assert [entry["method"] for entry in found.facts["leaderboard"]] != []
 
 
@@ -197,7 +198,11 @@ def test_slow_methods_are_announced_with_a_time(tmp_path):
     lines = []
     data = write_blobs(tmp_path / "blobs.npz", per_class=60)
     compare(wish(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), tell=lines.append)
-    assert lines[0] == "AdaBoost, n_estimators = 5 on vectors: less than a minute."
+    title = "AdaBoost, n_estimators = 5 on vectors"
+    assert lines[1:3] == [
+        f"Trying {title}, on few rows, for an estimate of the time.",
+        f"{title}: less than a minute.",
+    ]
 
 
 def test_mistakes_are_told(blobs, tmp_path):
@@ -207,6 +212,14 @@ def test_mistakes_are_told(blobs, tmp_path):
         compare(wish(blobs, tmp_path / "out", methods=("forest",)))
     with pytest.raises(DataError, match="needs 101 of each class"):
         compare(wish(blobs, tmp_path / "out", protocol="100-per-class"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_class_is_no_comparison(blobs, tmp_path):
+    with pytest.raises(DataError, match=r"^--classes names 'B' alone; name at least two of A, B, C\.$"):
+        compare(wish(blobs, tmp_path / "out", classes=("B",)))
+    with pytest.raises(DataError, match=r"alone; name at least two of A, B, C\.$"):
+        compare(wish(blobs, tmp_path / "out", classes=("B", "B")))
     assert not (tmp_path / "out").exists()
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from evaluation.problems import write_stripes
+from nearboost.base.words import roughly
 from nearboost.datasets import open_dataset
 from nearboost.evaluation.descriptors import DESCRIPTORS, Descriptor, describe, find_descriptor
-from nearboost.evaluation.estimates import estimate_features, exponent, in_words
+from nearboost.evaluation.estimates import estimate_features, exponent
 from nearboost.evaluation.protocols import make_splits
 from nearboost.evaluation.rows import blocks_of, copy_rows, hash_of_rows, hash_of_texts, open_source
 from nearboost.features.pixels import SmallGrey
@@ -126,7 +127,7 @@ def test_exponents_are_bounded():
     assert exponent(1.0, 1.0, 1.0, 2.5) == 1.0
     assert exponent(1.0, 100.0, 1.0, 2.5) == 2.5
     assert exponent(0.0, 1.0, 1.0, 2.5) == 1.0
-    assert in_words(61) == "about 1 minute"
+    assert roughly(61) == "about 1 minute"
 
 
 def test_small_grey_copies():

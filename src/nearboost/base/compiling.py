@@ -1,4 +1,4 @@
-"""How kernels are compiled: once per machine, cached, announced in one line.
+"""How kernels are compiled: each once per machine when it is first used, cached, announced in one line.
 
 numba keeps the compiled code beside the sources; where that folder is not writable it falls back to
 a cache folder of the user's. Only the kernels import this module, because importing numba takes most
@@ -13,6 +13,9 @@ from numba.core import event
 
 logger = logging.getLogger("nearboost")
 
+# Another method needs other kernels, so people may see this more than once: it is true each time.
+ANNOUNCEMENT = "nearboost: compiling kernels that were not needed here before; this takes about 10 seconds."
+
 
 class _AnnounceFirstCompilation(event.Listener):
     """numba tells of compilations only, never of functions loaded from the cache."""
@@ -24,7 +27,7 @@ class _AnnounceFirstCompilation(event.Listener):
         module = event.data["dispatcher"].py_func.__module__ or ""  # None for functions made by exec
         if not self.announced and module.startswith("nearboost."):
             self.announced = True
-            logger.warning("nearboost: compiling kernels, once for this machine; this takes about 10 seconds.")
+            logger.warning(ANNOUNCEMENT)
 
     def on_end(self, event: event.Event) -> None:
         """Nothing to say: the work that follows tells that compilation is over."""

@@ -85,10 +85,27 @@ def progress() -> int:
     return int(sys.stderr.isatty())
 
 
+def give_table(table: Any) -> None:
+    """A table of rich as a result: as wide as the terminal; in a file or a pipe wide enough for all columns."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
 def tell_skipped(skipped: dict[str, str], most: int = 10) -> Exit:
     """The items that were left out, as far as they are few; and the exit code that says so."""
     for name, why in list(skipped.items())[:most]:
-        tell(f"Skipped {name}: {why}")
+        tell(f"Skipped {name}: {without_name(why, name)}")
     if len(skipped) > most:
         tell(f"Skipped {len(skipped) - most} more.")
     return Exit.PARTLY if skipped else Exit.DONE
+
+
+def without_name(why: str, name: str) -> str:
+    """A reason beside the name of the item, which need not stand there again with its whole path.
+
+    >>> without_name("/data/a/b.png is empty: it has 0 bytes.", "a/b.png")
+    'it is empty: it has 0 bytes.'
+    """
+    path, found, rest = why.partition(f"{name} ")
+    return f"it {rest}" if found and (not path or path.endswith(("/", "\\"))) else why

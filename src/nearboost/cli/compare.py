@@ -1,43 +1,41 @@
 """``nearboost compare``: methods on the same splits, and a report of them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, tell
+from nearboost.cli.common import Exit, command, give, give_json, give_table, progress, tell, tell_skipped
 
-OUT = "Folder of the report; by default one named after the data, in the present folder."
+FEATURES = "Descriptors of images, with commas: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE."
+METHODS = "Methods, with commas, or all; with settings as in n3:n_prototypes=0.1."
+PROTOCOL = "fixed, half, 30-per-class, 100-per-class/50, 5-fold, grouped-half, grouped-5-fold."
+# What happens without an option; shown as its default.
+USUAL_METHODS = "knn,weighted-knn,unn,n3,innc,slnd,linear-svm,rbf-svm"
+USUAL_PROTOCOL = "fixed where the data has train and test, else half"
 
 
 @command
 def compare(
     data: Annotated[str, typer.Argument(help="Folder of images or file of vectors.", show_default=False)],
-    features: Annotated[
-        str,
-        typer.Option(
-            help="Descriptors of images, with commas: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE."
-        ),
-    ] = "",
-    methods: Annotated[
-        str, typer.Option(help="Methods, with commas, or all; with settings as in n3:n_prototypes=0.1.")
-    ] = "",
-    protocol: Annotated[
-        str,
-        typer.Option(help="fixed, half, 30-per-class, 100-per-class/50, 5-fold, grouped-half, grouped-5-fold."),
-    ] = "",
+    features: Annotated[str, typer.Option(help=FEATURES, show_default="gist; none for vectors")] = "",
+    methods: Annotated[str, typer.Option(help=METHODS, show_default=USUAL_METHODS)] = "",
+    protocol: Annotated[str, typer.Option(help=PROTOCOL, show_default=USUAL_PROTOCOL)] = "",
     repeats: Annotated[int, typer.Option(min=1, help="How often the splits are drawn.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of the first draw; the next ones count on.")] = 0,
-    classes: Annotated[str, typer.Option(help="Only these classes, with commas.")] = "",
-    out: Annotated[Path | None, typer.Option(help=OUT, show_default=False)] = None,
+    classes: Annotated[str, typer.Option(help="Only these, two or more, with commas.", show_default="all")] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the report.", show_default="compare- and the name of the data")
+    ] = None,
     layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
     scale: Annotated[
         bool,
         typer.Option("--scale", help="Give features mean 0 and deviation 1; else rows are taken as they are."),
     ] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Of each method; all cores by default.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Of each method.", show_default="all cores")] = None,
     cell_timeout: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds that a method may take on one split.")
+        float | None,
+        typer.Option(min=0.001, help="Seconds that a method may take on one split.", show_default="no limit"),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
@@ -48,6 +46,7 @@ def compare(
 
     Example: `nearboost compare pictures --features gist --methods knn,n3,rbf-svm --repeats 5 --out report`
     """
+    tell(f"Reading {data}.")  # at once: imports alone take a second
     import shlex
     import sys
 
@@ -71,14 +70,22 @@ def compare(
         layout=layout,
         command=shlex.join(["nearboost", *sys.argv[1:]]),
     )
-    found = run(wish, tell, verbose=int(sys.stderr.isatty()))
-    for name, problem in list(found.skipped.items())[:10]:
-        tell(f"Skipped {name}: {problem}")
+    found = run(wish, tell, verbose=progress())
+    tell_skipped(found.skipped)
     if as_json:
         give_json({"report": str(found.report), **without_pictures(found.facts)})
     else:
+        _show(found.facts)
         give(f"Report: {found.report}")
     return Exit.DONE if found.is_whole else Exit.PARTLY
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from nearboost.evaluation.report.terminal import as_table, summary
+
+    if facts["leaderboard"]:  # else the lines of the failed cells have said it all
+        give_table(as_table(facts))
+        give(summary(facts))
 
 
 def _listed(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, tell
+from nearboost.cli.common import Exit, command, give, give_json, give_table, progress, tell
 
 DATA = "Folder that holds the data sets; by default NEARBOOST_DATA, else data in the present folder."
 OUT = "Folder that gets a folder NAME with the results, and keeps cells and features for other names."
@@ -58,7 +58,7 @@ def reproduce(
         fresh=fresh,
         say=tell,
         command=shlex.join(["nearboost", *sys.argv[1:]]),
-        verbose=int(sys.stderr.isatty()),
+        verbose=progress(),
     )
     if as_json:
         give_json({"folder": str(found.folder), **found.facts})
@@ -71,7 +71,7 @@ def reproduce(
 def _show(facts: dict[str, Any]) -> None:
     from nearboost.evaluation.reproduce.show import as_table, claim_lines, remark_lines
 
-    _console().print(as_table(facts))
+    give_table(as_table(facts))
     for line in claim_lines(facts):
         give(f"- {line}")
     for line in remark_lines(facts):
@@ -90,13 +90,4 @@ def _show_list(data: Path, as_json: bool) -> None:
     table = Table("name", "shows", "data, below the folder given by --data", show_lines=True)
     for entry in listing_lines(entries):
         table.add_row(*entry)
-    _console().print(table)
-
-
-def _console() -> Any:
-    """As wide as the terminal; in a file or a pipe wide enough for all columns."""
-    import sys
-
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 160)
+    give_table(table)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.words import counted
 from nearboost.datasets.dataset import Dataset
 
 MOST_FILES = 200_000  # beyond, reading a part of each takes minutes
@@ -26,11 +27,11 @@ def duplicate_notes(dataset: Dataset, verbose: int = 0) -> tuple[str, ...]:
     sets = same_items(dataset, verbose)
     if not sets:
         return ()
-    what = "rows" if dataset.kind == "vectors" else "files"
+    what = "row" if dataset.kind == "vectors" else "file"
     across = 0 if dataset.part is None else sum(len(set(dataset.part[same])) > 1 for same in sets)
     torn = 0 if dataset.is_multilabel else sum(len(set(dataset.labels[same])) > 1 for same in sets)
     example = " = ".join(dataset.names[i] for i in sets[0][:2])
-    count = f"{len(sets):,} {what} come more than once, byte for byte"
+    count = f"{counted(len(sets), what)} {'comes' if len(sets) == 1 else 'come'} more than once, byte for byte"
     return (f"{count}: {across:,} of them in train and in test, {torn:,} with two labels (such as {example}).",)
 
 

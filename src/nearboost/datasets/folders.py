@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nearboost.base.words import counted
 from nearboost.datasets.dataset import DataError, Dataset, as_labels, shown
 from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder, subfolders
 from nearboost.datasets.tables import FILE_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
@@ -84,10 +85,13 @@ def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) ->
             raise DataError(f"{source} names {path!r}, which lies outside of {root}; use paths within it.")
     missing = [relative(path, root) for path in paths if not os.path.isfile(path)]
     if missing:
-        raise DataError(f"{source} names {len(missing):,} files that are not there: {shown(missing, 3)}.")
+        are = "is" if len(missing) == 1 else "are"
+        raise DataError(
+            f"{source} names {counted(len(missing), 'file')} that {are} not there: {shown(missing, 3)}."
+        )
     repeated = len(paths) - len(set(paths))
     if repeated:
-        raise DataError(f"{source} names {repeated:,} files more than once; keep one line for each.")
+        raise DataError(f"{source} names {counted(repeated, 'file')} more than once; keep one line for each.")
     return paths
 
 
@@ -114,7 +118,7 @@ def _left_out(root: Path) -> list[str]:
     notes = [f"Left out {shown(beside)}, beside train and test."] if beside else []
     stray = {folder: len(find_images(folder, deep=False)) for folder in {root, *folders.values()}}
     return notes + [
-        f"Left out {n:,} images in {folder.name}/ itself, outside of the class folders."
+        f"Left out {counted(n, 'image')} in {folder.name}/ itself, outside of the class folders."
         for folder, n in sorted(stray.items())
         if n
     ]
@@ -126,7 +130,7 @@ def class_folders(folder: Path) -> list[Path]:
     if classes:
         return classes
     n_images = len(find_images(folder, deep=False))
-    where = f"{n_images:,} images but no subfolders" if n_images else "neither images nor subfolders"
+    where = f"{counted(n_images, 'image')} but no subfolders" if n_images else "neither images nor subfolders"
     raise DataError(f"{folder} holds {where}; expected {EXPECTED}.")
 
 

@@ -44,7 +44,7 @@ def compared(dataset: Dataset, key: str) -> Dataset:
     notes = dataset.notes
     if sizes not in ((known.n_items, known.n_classes), (ALSO_COMPLETE.get(key), known.n_classes)):
         held = f"These files hold {sizes[0]:,} items of {sizes[1]:,} classes"
-        notes = (f"{held}; {known.title} has {known.n_items:,} of {known.n_classes:,}.", *notes)
+        notes = (f"{held}; published were {known.n_items:,} of {known.n_classes:,} ({known.title}).", *notes)
     return replace(dataset, name=key, notes=notes)
 
 

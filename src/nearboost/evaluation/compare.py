@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from nearboost.base.disk import one_writer
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
+from nearboost.base.words import counted
 from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.datasets.dataset import shown
 from nearboost.evaluation import descriptors, methods
 from nearboost.evaluation.cells import DONE, FAILED, Result, failed
 from nearboost.evaluation.descriptors import Descriptor, find_descriptor
@@ -85,11 +87,12 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     Everything is kept in the output folder: ``report.html``, ``results.json``, ``results.csv``, the results of the
     cells in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call goes on.
     """
-    dataset = open_wished(wish)
+    dataset = open_wished(wish, verbose)
     wish = replace(wish, protocol=wish.protocol or ("half" if dataset.part is None else "fixed"))
     chosen, wanted = choose_features(wish, dataset), choose_methods(wish, dataset)
     splits = make_splits(dataset, str(wish.protocol), wish.repeats, wish.seed)
     folder = choose_folder(wish, dataset)
+    tell(plan_in_words(dataset, wish, len(splits), len(wanted)))
     with one_writer(folder):
         return compare_in(folder, wish, dataset, splits, chosen, wanted, tell, verbose)
 
@@ -137,10 +140,23 @@ def warnings_told(tell: Tell) -> Iterator[None]:
         tell(said)
 
 
-def open_wished(wish: Wish) -> Dataset:
+def open_wished(wish: Wish, verbose: int = 0) -> Dataset:
     """The data, with the classes asked for."""
-    dataset = open_dataset(wish.data, wish.layout)
-    return dataset.with_classes(wish.classes) if wish.classes else dataset
+    dataset = open_dataset(wish.data, wish.layout, verbose=verbose)
+    if not wish.classes:
+        return dataset
+    fewer = dataset.with_classes(wish.classes)
+    if len(fewer.classes) < 2:
+        there = shown(dataset.classes)
+        raise DataError(f"--classes names {fewer.classes[0]!r} alone; name at least two of {there}.")
+    return fewer
+
+
+def plan_in_words(dataset: Dataset, wish: Wish, n_splits: int, n_methods: int) -> str:
+    """What is compared on what."""
+    held = f"{dataset.name}: {len(dataset):,} {dataset.kind} of {len(dataset.classes):,} classes"
+    many = f"{counted(n_splits, 'split')}, {counted(n_methods, 'method')}"
+    return f"{held}; protocol {wish.protocol}, {many}."
 
 
 def choose_features(wish: Wish, dataset: Dataset) -> list[Descriptor | None]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from nearboost.base.images import read_image
+from nearboost.base.words import roughly
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import DONE, Task
 from nearboost.evaluation.descriptors import Descriptor
@@ -50,6 +51,7 @@ def foretell_features(
         missing = [split for split in splits if not source.has_rows(split, descriptor)]
         if not missing:
             continue
+        tell(f"Trying {descriptor.title} on a few images, for an estimate of the time.")
         images = [str(dataset.items[i]) for i in np.union1d(missing[0].train, missing[0].test).tolist()]
         seconds = estimate_features(descriptor, images, len(missing[0].train), len(missing), threads)
         tell_time(f"{descriptor.title} of {len(images):,} images", seconds, tell)
@@ -62,12 +64,13 @@ def foretell_methods(jobs: Sequence[Job], tell: Tell) -> None:
         if job.method.slow and job.known is None:
             waiting.setdefault(f"{job.method.title} on {job.part.features}", []).append(job)
     for title, same in waiting.items():
+        tell(f"Trying {title}, on few rows, for an estimate of the time.")
         one = estimate_cell(same[0])
         tell_time(title, None if one is None else one * len(same), tell)
 
 
 def tell_time(what: str, seconds: float | None, tell: Tell) -> None:
-    tell(f"{what}: {'takes an unknown time' if seconds is None else in_words(seconds)}.")
+    tell(f"{what}: {'takes an unknown time' if seconds is None else roughly(seconds)}.")
 
 
 def estimate_features(
@@ -127,19 +130,3 @@ def _try(task: Task, n_train: int, n_test: int) -> Any:
         small = {**task, "n_train": n_train, "n_test": n_test, "result": str(Path(folder) / "trial.json")}
         result = run_task(small, TRIAL_SECONDS)
     return result if result["status"] == DONE else None
-
-
-def in_words(seconds: float) -> str:
-    """A time that is known roughly.
-
-    Examples
-    --------
-    >>> in_words(40), in_words(700), in_words(9000)
-    ('less than a minute', 'about 12 minutes', 'about 2.5 hours')
-    """
-    if seconds < 55:
-        return "less than a minute"
-    minutes = max(1, round(seconds / 60))
-    if minutes < 100:
-        return f"about {minutes} minute{'s' if minutes > 1 else ''}"
-    return f"about {seconds / 3600:.1f} hours"

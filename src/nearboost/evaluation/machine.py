@@ -1,9 +1,10 @@
-"""What a measurement was made with: machine, versions, threads."""
+"""What a measurement was made with, and when: machine, versions, time."""
 
 import importlib.metadata
 import os
 import platform
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,14 @@ def describe_machine() -> dict[str, Any]:
 def describe_versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str | None]:
     """Versions of Python and of the libraries; None for those that are not there."""
     return {"python": platform.python_version(), **{library: _version(library) for library in libraries}}
+
+
+def present_time() -> str:
+    """Date and time as reports show them.
+
+    In UTC, so that reports of two machines can be put in order.
+    """
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _processor() -> str:

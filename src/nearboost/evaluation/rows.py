@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import reserve, whole_file
+from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import write_json
@@ -78,7 +79,8 @@ class Images:
 
         paths = self._paths(split)
         unknown = [path for path in dict.fromkeys(paths) if path not in self._hashes]
-        found = map_in_threads(lambda path: content_of(Path(path))[0], unknown, self._n_jobs)
+        with progress_bar("Reading files", len(unknown), self._verbose if unknown else 0) as advance:
+            found = map_in_threads(lambda path: content_of(Path(path))[0], unknown, self._n_jobs, advance)
         self._hashes.update(zip(unknown, found, strict=True))
         return hash_of_texts([self._hashes[path] for path in paths])
 

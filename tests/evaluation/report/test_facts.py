@@ -87,6 +87,11 @@ def test_the_best_has_finished_its_splits():
     assert [entry["splits"] for entry in found["leaderboard"]] == [2, 1]
 
 
+def test_one_method_is_not_compared():
+    assert facts([cell("n3", 0, 0.9)], 1)["title"] == "toy: 1 method"
+    assert facts([cell("n3", 0, 0.9), cell("knn", 0, 0.5)], 1)["title"] == "toy: 2 methods compared"
+
+
 def test_features_tell_runs_of_one_method_apart():
     found = facts([cell("n3", 0, 0.9), cell("n3", 0, 0.7, features="pixels")], 1)
     assert list(found["per_class"][0]["accuracy"]) == ["n3 · gist", "n3 · pixels"]

@@ -62,9 +62,39 @@ def test_headline(facts, page):
     best, other, knn = (facts["leaderboard"][i]["accuracy"] for i in (0, 1, 7))
     text = headline["text"].replace("\u00a0", " ")
     spread = f"{100 * best['mean']:.1f} ± {100 * best['deviation']:.1f} %"
-    assert text.startswith(f"n3 is best: {spread} of the test items right with 412 prototypes; ")
-    assert f"; rbf-svm {100 * other['mean']:.1f} %; knn {100 * knn['mean']:.1f} %." in text
-    assert text.endswith("Not clearly worse: rbf-svm (p = 0.67).")
+    levels = f"{spread} and {100 * other['mean']:.1f} % of the test items right"
+    assert text == (
+        f"n3 and rbf-svm are level: {levels}, a difference of 0.2 points (p = 0.67); "
+        f"knn {100 * knn['mean']:.1f} %."
+    )
+
+
+def said_of(facts, chances):
+    """The headline where the differences from the best have these chances."""
+    changed = copy.deepcopy(facts)
+    for row, p in zip(changed["leaderboard"][1:], chances, strict=False):
+        row["against_best"]["p"] = p
+    return Page(render(changed)).all("p", class_="headline")[0]["text"].replace("\u00a0", " ")
+
+
+def test_headline_of_a_clear_winner(facts):
+    best, other, knn = (facts["leaderboard"][i]["accuracy"] for i in (0, 1, 7))
+    text = said_of(facts, [0.049])
+    spread = f"{100 * best['mean']:.1f} ± {100 * best['deviation']:.1f} %"
+    assert text == (
+        f"n3 is best: {spread} of the test items right with 412 prototypes; "
+        f"rbf-svm {100 * other['mean']:.1f} %; knn {100 * knn['mean']:.1f} %."
+    )
+
+
+def test_headline_of_many_that_are_level(facts):
+    shares = [f"{100 * row['accuracy']['mean']:.1f} %" for row in facts["leaderboard"]]
+    text = said_of(facts, [0.67, 0.01, 0.05])
+    assert text.startswith("n3 and 2 others are level: ")
+    assert f"; rbf-svm {shares[1]} (p = 0.67) and innc {shares[3]} (p = 0.05); knn {shares[7]}." in text
+    text = said_of(facts, [1.0] * 7)
+    assert text.startswith("n3 and 7 others are level: ")
+    assert text.endswith(f"unn {shares[2]} (p = 1.00), innc {shares[3]} (p = 1.00) and 4 more.")
 
 
 def test_leaderboard_numbers(facts, page):
@@ -254,12 +284,20 @@ def test_labels_instead_of_classes():
     assert text == "b is best: 75.0 % average precision; a 50.0 %."
 
 
+def test_vectors_are_no_features():
+    facts = bare()
+    facts["leaderboard"][0]["features"] = "vectors"
+    (summary,) = Page(render(facts)).all("p", class_="summary")
+    assert "1,797 vectors · 2 classes · protocol fixed" in summary["text"]
+    assert "features" not in summary["text"]
+
+
 def test_several_features_are_told_apart(facts):
     rows = copy.deepcopy(facts["leaderboard"][:2])
     rows += [{**copy.deepcopy(row), "features": "fisher"} for row in rows]
     rows[2]["accuracy"]["mean"] = 0.99
     page = Page(render({**facts, "leaderboard": rows, "best": "n3"}))
-    assert page.all("p", class_="headline")[0]["text"].startswith("n3 · fisher is best")
+    assert page.all("p", class_="headline")[0]["text"].startswith("n3 · fisher and 2 others are level")
     header, *table = page.tables()["Leaderboard"]
     assert header[:2] == ["Method", "Features"]
     assert [row[1] for row in table] == ["gist", "gist", "fisher", "fisher"]

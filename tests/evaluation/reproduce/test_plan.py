@@ -85,9 +85,9 @@ def test_a_quick_plan_says_so_and_is_small(root):
 
 
 def test_missing_data_name_the_folders(tmp_path):
-    with pytest.raises(DataError, match=r"has no caltech256 \(Caltech-256\) or caltech101 \(Caltech-101\)"):
+    with pytest.raises(DataError, match=r"has no Caltech-256 at caltech256 or caltech101 \(Caltech-101\); put"):
         make_plan(find("n3-table-4"), Wish(tmp_path))
-    with pytest.raises(DataError, match=r"has no VOC2007 \(PASCAL VOC 2007\)"):
+    with pytest.raises(DataError, match="has no PASCAL VOC 2007 at VOC2007; put it there or"):
         make_plan(find("inn-table-4"), Wish(tmp_path))
     with pytest.raises(DataError, match="is not a folder"):
         make_plan(find("inn-table-4"), Wish(tmp_path / "nowhere"))

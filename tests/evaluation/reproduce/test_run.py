@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +146,8 @@ def test_what_is_written(root, tmp_path, here):
     assert lines[0]["place"] == "Table 5.3"
     page = (found.folder / "report.html").read_text()
     assert "QUICK, not to be compared" in page
+    made = datetime.strptime(re.search(r"Made by nearboost, ([^<]+ UTC)\.", page)[1], "%Y-%m-%d %H:%M UTC")
+    assert abs(datetime.now(UTC) - made.replace(tzinfo=UTC)) < timedelta(minutes=5)
     assert "2D HeLa for HEp-2 cells" in page
 
 
@@ -179,7 +183,7 @@ def test_the_command_runs_cells_in_processes(root, tmp_path):
     assert facts["quick"] is True
     assert facts["claims"][0]["ours"] == 8
     assert "QUICK" in result.stderr
-    assert "1 of 1 cells to run" in result.stderr
+    assert "1 of 1 cell to run; this takes less than a minute." in result.stderr
 
 
 def test_the_command_prints_ours_beside_the_papers(root, tmp_path, here):
@@ -194,7 +198,7 @@ def test_mistakes_are_sentences(root, tmp_path):
     for arguments, said in (
         (["n3-table-44", "--data", root], "did you mean n3-table-4"),
         (["thesis-table-5.1", "--data", root], "cannot do yet"),
-        (["n3-table-4", "--data", tmp_path], "has no caltech256 (Caltech-256) or caltech101 (Caltech-101)"),
+        (["n3-table-4", "--data", tmp_path], "has no Caltech-256 at caltech256 or caltech101 (Caltech-101)"),
         (["n3-table-4", "--data", tmp_path / "nowhere"], "is not a folder"),
         ([], "No table or figure was given"),
     ):

@@ -6,15 +6,15 @@ The keys are those of `page.render`, with three more: ``skipped`` (items that ga
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from math import ceil
 from typing import Any
 
 import numpy as np
 
+from nearboost.base.words import counted
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import DONE, FAILED, MOST_PROTOTYPES, WORST, Result
-from nearboost.evaluation.machine import describe_machine, describe_versions
+from nearboost.evaluation.machine import describe_machine, describe_versions, present_time
 from nearboost.evaluation.measures import N_BINS, class_accuracies, mcnemar, paired, summary
 from nearboost.evaluation.protocols import Split, protocol_notes
 
@@ -36,9 +36,9 @@ def gather(
     best = find_best(runs, measure)
     of_gallery = with_gallery(runs, measure)
     return {
-        "title": f"{dataset.name}: {len(group(cells))} methods compared",
+        "title": title(dataset.name, len(group(cells))),
         "command": wish.command,
-        "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "created": present_time(),
         "machine": describe_machine(),
         "versions": describe_versions(),
         "data": about_data(dataset, [*protocol_notes(dataset, wish.protocol), *warned(done)], skipped),
@@ -60,6 +60,11 @@ def gather(
         "skipped": dict(skipped),
         "timings": [timing(cell) for cell in done],
     }
+
+
+def title(name: str, n_methods: int) -> str:
+    """What was done, for the head of the page."""
+    return f"{name}: {counted(n_methods, 'method')}{' compared' if n_methods > 1 else ''}"
 
 
 def group(cells: Cells) -> dict[tuple[str, str], list[Result]]:
@@ -219,7 +224,8 @@ def about_data(dataset: Dataset, notes: Sequence[str], skipped: Mapping[str, str
     notes = [*dataset.notes, *notes]
     if skipped:
         shown = "; ".join(list(skipped.values())[:5]) + (" …" if len(skipped) > 5 else "")
-        notes.append(f"{len(skipped)} items gave no features and were left out. {shown}")
+        was = "was" if len(skipped) == 1 else "were"
+        notes.append(f"{counted(len(skipped), 'item')} gave no features and {was} left out. {shown}")
     return {
         "name": dataset.name,
         "kind": dataset.kind,

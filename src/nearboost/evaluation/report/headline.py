@@ -1,4 +1,4 @@
-"""The report's first sentence: which method is best, by how much, and whether that could be chance."""
+"""The report's first sentence: which method is best; or which are level, as far as one can tell."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,6 +7,7 @@ from nearboost.evaluation.report import numbers
 
 Row = Mapping[str, Any]
 CHANCE = 0.05
+MOST_NAMED = 3  # of those that are level with the best
 RIGHT = {
     "accuracy": "of the test items right",
     "mean_class_accuracy": "right, averaged over the classes",
@@ -41,27 +42,53 @@ def label(row: Row, rows: Sequence[Row]) -> str:
 
 
 def sentence(rows: Sequence[Row], best: str | None) -> str:
-    """How good the best is, then the next and plain k-NN for comparison. It follows the best method's name."""
+    """How good the best is, or who is level with it, and plain k-NN. It follows the best method's name."""
     winner = best_row(rows, best)
     if winner is None:
         return "No method finished; the failed cells below say why."
+    others = [row for row in ranked(rows) if row is not winner]
+    level = [row for row in others if _may_be_chance(row)]
+    behind = [row for row in others if not _may_be_chance(row)]
+    if level:
+        return f"{_tie(winner, level, rows)}{_plain_neighbours(behind, rows)}."
     measure = measure_of(rows)
-    verdict = "is best: " if len(rows) > 1 else "gets "
+    verdict = "is best: " if others else "gets "
     text = f"{verdict}{numbers.with_deviation(winner[measure])} {RIGHT[measure]}"
     prototypes = numbers.mean(winner.get("prototypes"))
     text += f" with {numbers.count(prototypes)} prototypes" if prototypes else ""
-    others = [row for row in ranked(rows) if row is not winner]
-    shown = others[:1] + [row for row in others[1:] if row["method"] == "knn"][:1]
-    text += "".join(f"; {label(row, rows)} {numbers.with_deviation(numbers.mean(row[measure]))}" for row in shown)
-    return f"{text}.{_within_chance(others, rows)}"
+    text += "".join(f"; {_with_share(row, rows)}" for row in behind[:1])
+    return f"{text}{_plain_neighbours(behind[1:], rows)}."
 
 
-def _within_chance(others: Sequence[Row], rows: Sequence[Row]) -> str:
-    """The methods whose difference from the best may be chance."""
-    equal = [row for row in others if (numbers.mean((row.get("against_best") or {}).get("p")) or 0.0) >= CHANCE]
-    if not equal:
-        return ""
-    names = [f"{label(row, rows)} (p\u00a0=\u00a0{row['against_best']['p']:.2f})" for row in equal[:3]]
-    names += [f"{len(equal) - 3} more"] if len(equal) > 3 else []
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return f" Not clearly worse: {listed}."
+def _tie(winner: Row, level: Sequence[Row], rows: Sequence[Row]) -> str:
+    """The methods whose difference from the best may be chance, each with the chance of one as large."""
+    measure = measure_of(rows)
+    first = numbers.with_deviation(winner[measure])
+    if len(level) == 1:
+        (other,) = level
+        second = numbers.with_deviation(numbers.mean(other[measure]))
+        apart = f"a difference of {numbers.percent(abs(other['against_best']['difference']))} points"
+        names = f"and {label(other, rows)} are level"
+        return f"{names}: {first} and {second} {RIGHT[measure]}, {apart} ({_chance(other)})"
+    shown = [f"{_with_share(row, rows)} ({_chance(row)})" for row in level[:MOST_NAMED]]
+    shown += [f"{len(level) - MOST_NAMED} more"] if len(level) > MOST_NAMED else []
+    listed = f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"and {len(level)} others are level: {first} {RIGHT[measure]}; {listed}"
+
+
+def _may_be_chance(row: Row) -> bool:
+    """Whether the difference from the best is of a size that chance alone makes."""
+    return (numbers.mean((row.get("against_best") or {}).get("p")) or 0.0) >= CHANCE
+
+
+def _chance(row: Row) -> str:
+    return f"p\u00a0=\u00a0{row['against_best']['p']:.2f}"
+
+
+def _with_share(row: Row, rows: Sequence[Row]) -> str:
+    return f"{label(row, rows)} {numbers.with_deviation(numbers.mean(row[measure_of(rows)]))}"
+
+
+def _plain_neighbours(others: Sequence[Row], rows: Sequence[Row]) -> str:
+    """What everybody knows."""
+    return next((f"; {_with_share(row, rows)}" for row in others if row["method"] == "knn"), "")

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nearboost.base.disk import write_text
 from nearboost.base.progress import progress_bar
+from nearboost.base.words import counted, roughly
 from nearboost.evaluation.cells import DONE, Result, read_result, write_json
-from nearboost.evaluation.machine import describe_machine, describe_versions
+from nearboost.evaluation.machine import describe_machine, describe_versions, present_time
 from nearboost.evaluation.reproduce.drawing import draw
 from nearboost.evaluation.reproduce.findings import Facts, make_facts
 from nearboost.evaluation.reproduce.plan import Plan, Wish, describe_data, make_plan, minutes_of, task_of
@@ -63,7 +63,7 @@ def reproduce(
         "remarks": plan.notes,
         "data": describe_data(plan, wish),
         "command": command,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": present_time(),
         "machine": describe_machine(),
         "versions": describe_versions(),
     }
@@ -84,20 +84,10 @@ def run_cells(
     known: dict[str, Any] = {} if fresh else {task["result"]: read_result(Path(task["result"])) for task in tasks}
     missing = [task for task in tasks if (known.get(task["result"]) or {}).get("status") != DONE]
     if missing:
-        say(f"{len(missing)} of {len(tasks)} cells to run, in about {_spoken(minutes_of(plan, len(missing)))}.")
+        told = roughly(60 * minutes_of(plan, len(missing)))
+        say(f"{len(missing)} of {counted(len(tasks), 'cell')} to run; this takes {told}.")
     with progress_bar(plan.experiment.name, len(missing), verbose) as advance:
         for task in missing:
             known[task["result"]] = run_task(task, program=PROGRAM)
             advance()
     return [known[task["result"]] for task in tasks]
-
-
-def _spoken(minutes: float) -> str:
-    """A duration in words.
-
-    >>> _spoken(0.4), _spoken(25), _spoken(200)
-    ('a minute', '25 minutes', '3 hours')
-    """
-    if minutes < 1.5:
-        return "a minute"
-    return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"

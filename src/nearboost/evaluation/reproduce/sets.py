@@ -77,10 +77,9 @@ def find_place(key: str, root: Path) -> Place:
     for place in SETS[key]:
         if (root / place.path).exists():
             return place
-    wanted = " or ".join(f"{place.path} ({place.title})" for place in SETS[key])
-    raise DataError(
-        f"{root} has no {wanted}, which {TITLES[key]} is read from; put it there or give another --data."
-    )
+    title = TITLES[key]
+    wanted = [place.path + ("" if place.title == title else f" ({place.title})") for place in SETS[key]]
+    raise DataError(f"{root} has no {title} at {' or '.join(wanted)}; put it there or give another --data.")
 
 
 def is_there(key: str, root: Path) -> bool:

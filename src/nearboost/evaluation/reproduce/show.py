@@ -114,6 +114,7 @@ def page(facts: Facts, picture: str | None) -> str:
     return fill(
         "reproduce.html.j2",
         title=title(facts),
+        created=facts["created"],
         facts=facts,
         columns=columns,
         rows=rows,

@@ -1,0 +1,22 @@
+"""Small words for sentences: counts with their noun, times that are known roughly."""
+
+
+def counted(n: int, noun: str) -> str:
+    """A number and its noun, which gets an s unless there is one of them.
+
+    >>> counted(1, "method"), counted(2400, "file")
+    ('1 method', '2,400 files')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def roughly(seconds: float) -> str:
+    """A time that is known roughly.
+
+    >>> roughly(40), roughly(700), roughly(9000)
+    ('less than a minute', 'about 12 minutes', 'about 2.5 hours')
+    """
+    if seconds < 55:
+        return "less than a minute"
+    minutes = max(1, round(seconds / 60))
+    return f"about {counted(minutes, 'minute')}" if minutes < 100 else f"about {seconds / 3600:.1f} hours"
