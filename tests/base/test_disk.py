@@ -1,4 +1,4 @@
-"""Full disks are errors and not the end of the process."""
+"""Full disks are errors and not the end of the process; files are there as a whole or not at all."""
 
 import errno
 import os
@@ -33,3 +33,27 @@ def test_nothing_needs_no_room(tmp_path):
     path.touch()
     disk.reserve(path)
     assert path.read_bytes() == b""
+
+
+def test_a_file_is_replaced_when_it_is_complete(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text("old")
+    with disk.whole_file(path) as made:
+        made.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_failed_leaves_the_old_one(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError), disk.whole_file(path) as made:
+        made.write_text("half of it, then \udce9", encoding="utf-8")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_text_that_no_encoding_holds(tmp_path):
+    disk.write_text(tmp_path / "page.html", "caf\udce9 ü")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == "caf? ü"

@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 import nearboost
-from nearboost.cli.common import Exit, command
+from nearboost.cli.common import Exit, command, tell_skipped
 from nearboost.cli.main import app
 
 
@@ -42,6 +42,20 @@ def test_debugging_shows_the_traceback(monkeypatch):
 
     with pytest.raises(ValueError, match="this is wrong"):
         command(run)()
+
+
+@pytest.mark.parametrize(
+    ("why", "name", "told"),
+    [
+        ("/data/a/b.png is empty.", "a/b.png", "Skipped a/b.png: it is empty."),
+        ("a/b.png is empty.", "a/b.png", "Skipped a/b.png: it is empty."),
+        ("/data/xa/b.png is empty.", "a/b.png", "Skipped a/b.png: /data/xa/b.png is empty."),
+        ("Too dark.", "a/b.png", "Skipped a/b.png: Too dark."),
+    ],
+)
+def test_skipped_items_are_named_once(why, name, told, capsys):
+    assert tell_skipped({name: why}) == Exit.PARTLY
+    assert capsys.readouterr().err == f"{told}\n"
 
 
 def test_interruption():

@@ -115,6 +115,44 @@ def test_hostile_names_do_nothing(visit, name):
     assert page.locator("script").count() == 1
 
 
+OVERLAPS = """
+() => Array.from(document.querySelectorAll("svg.plot")).flatMap((picture) => {
+  const inside = picture.getBoundingClientRect();
+  const texts = Array.from(picture.querySelectorAll("text")).map((text) => {
+    const { left, right, top, bottom } = text.getBoundingClientRect();
+    const room = (bottom - top) / 4;  // above and below the letters
+    return { said: text.textContent, left, right, top: top + room, bottom: bottom - room };
+  });
+  const outside = texts.filter((t) =>
+    t.left < inside.left || t.right > inside.right || t.top < inside.top || t.bottom > inside.bottom);
+  const meeting = texts.flatMap((a, i) => texts.slice(0, i).filter((b) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom).map((b) => [a.said, b.said]));
+  return [...outside.map((t) => t.said), ...meeting];
+})
+"""
+LABELS = "pictures => pictures.map(picture => picture.querySelectorAll('text.label').length)"
+
+
+def close_together(name, apart, cost):
+    """Ten methods of nearly the same accuracy and cost, in both charts of what accuracy costs."""
+    facts = scenes()
+    row = facts["leaderboard"][0]
+    facts["leaderboard"] = [
+        {**row, "method": f"{name} {i}", "accuracy": 0.8 + apart * (i % 4), "prototypes": cost * (1 + apart * i),
+         "query_ms": 0.3 * (1 + apart * i), "against_best": None}
+        for i in range(10)
+    ]  # fmt: skip
+    return {**facts, "best": f"{name} 3"}
+
+
+@pytest.mark.parametrize("name", ["n3", "weighted-knn", "WWWWWWWWWWWW", "n3:n_prototypes=0.1:loss=matsushita"])
+@pytest.mark.parametrize(("apart", "cost"), [(0.0, 1344), (0.001, 120000), (0.01, 412), (0.06, 1)])
+def test_texts_of_charts_keep_clear(visit, name, apart, cost):
+    page = visit(close_together(name, apart, cost))
+    assert page.evaluate(OVERLAPS) == []
+    assert min(page.eval_on_selector_all("svg.plot:has(circle.dot)", LABELS)) >= 1
+
+
 CONTRAST = """
 () => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

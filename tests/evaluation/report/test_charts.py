@@ -8,7 +8,7 @@ import pytest
 from evaluation.reading import Page
 from nearboost.evaluation.report import heat, numbers
 from nearboost.evaluation.report.charts import FRAME, Point, reliability, trade_off, undominated
-from nearboost.evaluation.report.svg import LETTER, Axis, axis_around
+from nearboost.evaluation.report.svg import Axis, axis_around, width_of
 
 
 def drawn(picture):
@@ -81,7 +81,7 @@ def test_labels_keep_apart_and_inside():
     page = drawn(trade_off(points, "ms", "Accuracy"))
     boxes = []
     for text in page.all("text", class_="label"):
-        a, width = text["attributes"], LETTER * len(text["text"])
+        a, width = text["attributes"], width_of(text["text"])
         left = float(a["x"]) - {"start": 0, "middle": width / 2, "end": width}[a["text-anchor"]]
         boxes.append((left, float(a["y"]) - 10, left + width, float(a["y"])))
     assert len(page.all("circle")) == 40

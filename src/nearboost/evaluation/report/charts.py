@@ -93,11 +93,16 @@ def _share_scales(picture: Element, across: Axis, up: Axis) -> None:
 
 def _scales(picture: Element, across: Axis, up: Axis, cost_title: str, share_title: str) -> None:
     """Grid, numbers and titles of both axes."""
+    free = 0.0  # from here on nothing is written yet
     for value in across.ticks():
         x = across.place(value)
         add(picture, "path", class_="grid", d=f"M{x:.1f} {FRAME.top}V{FRAME.bottom}")
         text = numbers.count(value) if value >= 1 else f"{value:g}"
-        add(picture, "text", text, x=x, y=FRAME.bottom + 15, text_anchor="middle")
+        half = svg.width_of(text) / 2
+        x = min(x, WIDTH - half)
+        if x - half > free:
+            add(picture, "text", text, x=x, y=FRAME.bottom + 15, text_anchor="middle")
+            free = x + half
     for value in up.ticks():
         if value <= 1 + 1e-9:
             y = up.place(value)
@@ -132,7 +137,7 @@ def _labels(picture: Element, points: Sequence[Point], across: Axis, up: Axis) -
     taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in places]
     for point, (x, y) in zip(points, places, strict=True):
         text = svg.shortened(point.label, 24)
-        labels = (svg.label_beside(text, x, y, side) for side in svg.SIDES)
+        labels = (svg.label_beside(text, x, y, side, bold=point.best) for side in svg.SIDES)
         fitting = (one for one in labels if one.box.within(FRAME) and not any(one.box.overlaps(t) for t in taken))
         if chosen := next(fitting, None):
             taken.append(chosen.box)

@@ -46,7 +46,7 @@ def confusion_matrix(classes: Sequence[str], counts: Counts) -> Markup | None:
     named, numbered = n <= MOST_NAMES, n <= MOST_NUMBERS
     cell = min(max(400 / n, 32.0), 48.0) if numbered else 17.0 if named else max(680 / n, 1.0)
     names = [svg.shortened(name, LONGEST_NAME) for name in classes] if named else _every_tenth(n)
-    margin = 14 + svg.LETTER * max(map(len, names))
+    margin = 14 + max(map(svg.width_of, names))
     right = sum(counts[i][i] for i in range(n)) / sum(map(sum, counts))
     label = f"Confusion matrix of {n} classes, {numbers.percent(right)} % on the diagonal; the tables say more."
     picture = svg.drawing(margin + cell * n + 2, margin + cell * n + 2, label, "matrix")
