@@ -102,6 +102,9 @@ def test_components_of_gist(root, tmp_path, here):
     assert found.facts["columns"] == ["4", "64", "512"]
     [claim] = found.facts["claims"]
     assert claim["paper"]["value"] == 16
+    page = (found.folder / "report.html").read_text()
+    assert "in brackets" not in page, "a figure has no printed numbers"
+    assert "protocol half</li>" in page
     picture = (found.folder / "figure.svg").read_text()
     assert picture.startswith("<svg")
     assert picture.count('class="curve"') == 4  # two curves, each with its sign in the legend
@@ -146,6 +149,7 @@ def test_what_is_written(root, tmp_path, here):
     assert lines[0]["place"] == "Table 5.3"
     page = (found.folder / "report.html").read_text()
     assert "QUICK, not to be compared" in page
+    assert "Ours, and the paper's in brackets" in page.replace("&#39;", "'")
     made = datetime.strptime(re.search(r"Made by nearboost, ([^<]+ UTC)\.", page)[1], "%Y-%m-%d %H:%M UTC")
     assert abs(datetime.now(UTC) - made.replace(tzinfo=UTC)) < timedelta(minutes=5)
     assert "2D HeLa for HEp-2 cells" in page

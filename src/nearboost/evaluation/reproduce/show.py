@@ -18,9 +18,8 @@ def as_table(facts: Facts) -> Any:
     from rich.table import Table
 
     columns, rows = grid(facts)
-    shown = Table(
-        title=title(facts), caption=facts["measure"] + "; the paper's in brackets", show_lines=True, min_width=60
-    )
+    caption = facts["measure"] + ("; the paper's in brackets" if has_printed(facts) else "")
+    shown = Table(title=title(facts), caption=caption, show_lines=True, min_width=60)
     shown.add_column("")
     for column in columns:
         shown.add_column(column, justify="right", overflow="fold")
@@ -33,6 +32,11 @@ def title(facts: Facts) -> str:
     """Name and place in print; quick runs say so."""
     said = f"{facts['name']} ({facts['place']})"
     return f"QUICK, not to be compared: {said}" if facts.get("quick") else said
+
+
+def has_printed(facts: Facts) -> bool:
+    """Whether the paper has numbers for any cell; of most figures it has none."""
+    return any(cell["paper"] for row in facts["rows"] for cell in row["cells"])
 
 
 def grid(facts: Facts) -> tuple[list[str], list[tuple[str, list[str]]]]:
@@ -118,6 +122,7 @@ def page(facts: Facts, picture: str | None) -> str:
         facts=facts,
         columns=columns,
         rows=rows,
+        printed=has_printed(facts),
         claims=list(claim_lines(facts)),
         remarks=[*facts["remarks"], *remark_lines(facts)],
         picture=None if picture is None else Markup(picture),
