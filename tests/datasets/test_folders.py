@@ -2,12 +2,15 @@
 
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from datasets.miniatures import write_classes, write_image
 from nearboost.datasets import DataError, open_dataset
+from nearboost.datasets.files import find_images
+from nearboost.features.store import find_files
 
 
 def test_a_class_for_each_subfolder(tmp_path):
@@ -243,3 +246,13 @@ def test_class_folders_whose_names_are_no_text(tmp_path):
         os.makedirs(os.fsencode(tmp_path) + b"/" + name)
     with pytest.raises(DataError, match=r"holds the folder b'caf\\xe9', which is no UTF-8; rename it"):
         open_dataset(tmp_path)
+
+
+def test_all_endings_of_images_count_everywhere(tmp_path):
+    """A data set and a store of features find the same files in a folder."""
+    for ending in (".j2k", ".jpe", ".JPG", ".pnm"):
+        (tmp_path / f"a{ending}").touch()
+    (tmp_path / "notes.txt").touch()
+    found = find_images(tmp_path)
+    assert len(found) == 4
+    assert {Path(path) for path in found} == set(find_files(tmp_path))

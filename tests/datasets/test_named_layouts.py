@@ -66,7 +66,7 @@ def test_caltech_101(tmp_path):
     found = open_dataset(miniatures.caltech_101(tmp_path))
     assert (found.name, len(found), len(found.classes)) == ("caltech-101", 101, 101)
     assert any("no class of the set: BACKGROUND_Google" in note for note in found.notes)
-    assert "has 8,677 of 101" in found.notes[0]
+    assert "published were 8,677 of 101 (" in found.notes[0]
     assert open_dataset(tmp_path / "101_ObjectCategories").name == "caltech-101"
     shutil.rmtree(tmp_path / "101_ObjectCategories" / "okapi")
     with pytest.raises(DataError, match=r"has no folder 'okapi'; expected Faces, .* and 81 more"):
@@ -89,7 +89,7 @@ def test_sun397(tmp_path):
     assert found.name == "sun397"
     assert found.classes == ("abbey", "apartment_building/outdoor", "zen_garden")
     assert found.names[0] == "a/abbey/sun_a0001.jpg"
-    assert "SUN397 has 108,754 of 397" in found.notes[0]
+    assert "published were 108,754 of 397 (SUN397)" in found.notes[0]
     shutil.rmtree(tmp_path / "SUN397" / "z")
     with pytest.raises(DataError, match="has no folder 'zen_garden'"):
         open_dataset(tmp_path)
@@ -104,7 +104,7 @@ def test_ilsvrc(tmp_path, flat):
     assert found.classes == ("n01440764", "n01443537")
     tests = found.take(found.part == "test")
     assert tests.labels.tolist() == (["n01443537", "n01440764"] if flat else ["n01440764", "n01443537"])
-    assert "has 1,331,167 of 1,000" in found.notes[0]
+    assert "published were 1,331,167 of 1,000 (" in found.notes[0]
 
 
 def test_ilsvrc_without_labels_or_parts(tmp_path):
@@ -172,7 +172,7 @@ def test_faces(tmp_path, name, layout):
     savemat(tmp_path / f"{name}.mat", {"fea": np.eye(6), "gnd": [[1], [1], [2], [2], [10], [10]]})
     found = open_dataset(tmp_path / f"{name}.mat")
     assert (found.name, found.classes, found.part) == (layout, ("1", "10", "2"), None)
-    assert f"has {PUBLISHED[layout].n_items:,} of" in found.notes[0]
+    assert f"published were {PUBLISHED[layout].n_items:,} of" in found.notes[0]
 
 
 def test_faces_of_two_sessions(tmp_path):
