@@ -14,7 +14,8 @@ from nearboost.cli.common import Exit
 from nearboost.cli.main import app
 from nearboost.evaluation.cells import failed, sentence_of, write_json
 from nearboost.evaluation.reproduce import run, work
-from nearboost.evaluation.reproduce.plan import Wish
+from nearboost.evaluation.reproduce.plan import Wish, make_plan, task_of
+from nearboost.evaluation.reproduce.registry import find
 
 
 @pytest.fixture
@@ -75,6 +76,24 @@ def test_tables_of_the_same_runs_share_their_cells(root, tmp_path, here):
     accuracy = quickly("thesis-figure-A.6", root, tmp_path)
     assert len(here) == n_tasks  # k-NN was there
     assert accuracy.facts["rows"][1]["name"] == "k-NN, deviation over 10 draws"
+
+
+def test_sets_in_one_folder_keep_their_own_rows(root, tmp_path):
+    """13-cat and 15-cat lie in the same files; what was learned on one is not taken for the other's."""
+    wish = Wish(root, quick=True, threads=1)
+    plan = make_plan(find("mlnn-figure-4"), wish)
+
+    def rows(panel, folder):
+        (folder / "features").mkdir(parents=True, exist_ok=True)
+        cell = next(cell for cell in plan.cells if cell["panel"] == panel)
+        source = work.PanelRows(task_of(plan, cell, wish, folder), plan.experiment.panel(panel))
+        return source.rows(plan.experiment.xs[0])
+
+    thirteen, fifteen = (rows(panel, tmp_path / "both") for panel in ("13-cat", "15-cat"))
+    alone = rows("15-cat", tmp_path / "alone")
+    assert thirteen.classes != fifteen.classes
+    np.testing.assert_array_equal(fifteen.queries, alone.queries)
+    np.testing.assert_array_equal(fifteen.X, alone.X)
 
 
 def test_faces_in_projections(root, tmp_path, here):

@@ -86,6 +86,7 @@ class PanelRows:
         self.split = drawn(self.dataset, identity["protocol"], self.seed)
         self.codes = label_codes(self.dataset)
         self.key = {name: identity[name] for name in ("data", "place", "n_classes", "protocol", "seed", "quick")}
+        self.key["layout"] = place.layout  # several sets may lie in one folder
 
     @property
     def described(self) -> ItemFeatures:
