@@ -1,5 +1,6 @@
 """Every name builds its plan, and says what it needs."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -138,3 +139,13 @@ def test_the_documentation_has_every_name_and_place():
     for places in SETS.values():
         for place in places:
             assert f"`{place.path}`" in page
+
+
+def test_the_page_has_the_minutes_of_the_registry():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| `") and line.count("|") == 6]
+    rows = [line.strip("| ").split(" | ") for line in lines]
+    told = {name: row[-1] for row in rows for name in re.findall("`([^`]+)`", row[0])}
+    assert set(told) == {entry["name"] for entry in listing()}
+    for entry in listing():
+        assert told[entry["name"]] == ("cannot run yet" if entry["missing"] else f"{entry['minutes']:g}")

@@ -94,7 +94,7 @@ TABLE_4 = Experiment(
     ),
     varies="normalisation",
     xs=("L1", "L2"),
-    minutes=25,
+    minutes=13,
     notes=OPEN_N3,
 )
 
@@ -114,7 +114,7 @@ TABLE_5 = Experiment(
     ),
     shown=(ACCURACY, TOP5),
     column="{measure}",
-    minutes=8,
+    minutes=2,
     notes=OPEN_N3,
 )
 
@@ -131,7 +131,7 @@ FIGURE_1 = Experiment(
     claims={
         "number of parts at which N3 is best, of 1 to 64": lambda r: _best_x(r, "N3, binlog, L1", "Caltech"),
     },
-    minutes=60,
+    minutes=35,
     notes=OPEN_N3[:1],
 )
 
@@ -200,7 +200,7 @@ FIGURE_4_2 = Experiment(
     xs=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000),
     row="{panel}",
     repeats=1,
-    minutes=12,
+    minutes=8,
     notes=OPEN_SLND[1:],
 )
 FIGURE_4_3 = replace(
@@ -232,7 +232,7 @@ FIGURE_4_5 = Experiment(
     varies="passes",
     xs=(1, 2, 3, 5, 10, 15, 20),
     repeats=1,
-    minutes=20,
+    minutes=10,
     notes=OPEN_SLND[:1],
 )
 FIGURE_4_6 = replace(
@@ -240,7 +240,7 @@ FIGURE_4_6 = replace(
     name="thesis-figure-4.6",
     about="accuracy of SLND and of stochastic gradients against passes, SUN",
     panels=(SUN,),
-    minutes=8,
+    minutes=2.5,
 )
 FIGURE_4_7 = replace(
     FIGURE_4_5,

@@ -110,7 +110,7 @@ FIGURE_3 = Experiment(
         ),
         "MLNN over k-NN on 8-cat, 80 prototypes": lambda r: r.lead("MLNN", "k-NN", "30%"),
     },
-    minutes=6,
+    minutes=1.6,
     notes=(*OPEN, "80 prototypes of the 250 training images of a class are read off at 30%."),
 )
 FIGURE_4 = Experiment(
@@ -202,7 +202,7 @@ FIGURE_A2 = Experiment(
     varies="components",
     xs=(4, 8, 16, 32, 64, 128, 256, 512),
     claims={"dimensions from which accuracy is practically constant": lambda r: _settled(r, "UNN")},
-    minutes=1.5,
+    minutes=0.4,
     notes=("Practically constant is read as within two points of the best.", "k is not stated: 11."),
 )
 
@@ -240,7 +240,7 @@ FIGURE_A3 = Experiment(
     xs=SHARES,
     label=share,
     repeats=1,
-    minutes=1,
+    minutes=0.5,
     notes=OPEN_A,
 )
 FIGURE_A4 = replace(
@@ -252,7 +252,7 @@ FIGURE_A4 = replace(
         "UNN with ITML, 400 prototypes, 20% of the training set": lambda r: r.mean("UNN, ITML", "20%"),
         "prototypes with which UNN with ITML is as precise as without ITML with 1,000": lambda r: _as_good(r),
     },
-    minutes=5,
+    minutes=0.6,
     notes=OPEN_A[:2],
 )
 
@@ -273,14 +273,14 @@ FIGURE_A5 = replace(
     shown=(PER_CLASS, SPREAD),
     row="{line}, {measure}",
     claims={"evaluations": lambda r: float(DRAWS)},
-    minutes=3,
+    minutes=0.5,
 )
 FIGURE_A6 = replace(
     FIGURE_A5,
     name="thesis-figure-A.6",
     about="how far k-NN varies with the prototypes that are drawn",
     lines=(KNN,),
-    minutes=0.5,
+    minutes=0.3,
     notes=OPEN_A[:1],
 )
 
