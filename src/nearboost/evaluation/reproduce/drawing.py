@@ -77,7 +77,8 @@ def _add_curve(picture: Element, curve: Curve, number: int, across: Axis, up: Ax
         dot = add(picture, "circle", cx=x, cy=y, r=3.0, fill=colour)
         add(dot, "title", f"{curve.name}: {mean:.4g}")
     y = frame.top + 12 + LANE * number
-    add(picture, "path", class_="curve", d=f"M{WIDTH - LEGEND + 14:.0f} {y - 4:.0f}h22", stroke=colour)
+    sign = f"M{WIDTH - LEGEND + 14:.0f} {y - 4:.0f}h22"
+    add(picture, "path", class_="curve", d=sign, stroke=colour, stroke_dasharray=dashes)
     add(picture, "text", svg.shortened(curve.name, 42), x=WIDTH - LEGEND + 42, y=y)
 
 

@@ -169,7 +169,7 @@ FIGURE_2 = Experiment(
             "CRC", f"INNC, nearest {NEAR}", "query_seconds"
         ),
     },
-    minutes=15,
+    minutes=2,
     notes=(
         *OPEN,
         "Close to the best is read as within one point of it, in 30 dimensions.",
