@@ -7,8 +7,8 @@ intercept, but for the centred features of SGD-P, which cannot do without. Each 
 tracks held out; accuracies are those of the test rows. Writes ``benchmarks/results/slnd_figures.json`` and
 ``docs/figures/slnd-*.png``; ``--show`` draws what was written last.
 
-``--data fisher`` takes the Fisher vectors of Caltech-101, first split (`benchmarks.fisher_data`): single rows are held
-out there, and steps are judged after fewer passes. It writes ``slnd_fisher.json`` and ``slnd-fisher-*.png``.
+``--data fisher`` takes the Fisher vectors of Caltech-101, first split (`benchmarks.fisher_data`): single rows are
+held out there, and steps are judged after fewer passes. It writes ``slnd_fisher.json`` and ``slnd-fisher-*.png``.
 """
 
 import argparse
