@@ -119,9 +119,11 @@ def find_method(name: str) -> Method:
 
 def _check_values(estimator: Any, name: str) -> None:
     """What an estimator would say in `fit`, before any data is read."""
-    check = getattr(estimator, "_check_parameters", None) or estimator._validate_params  # ours, or scikit-learn's
     try:
-        check()
+        if hasattr(estimator, "_check_parameters"):
+            estimator._check_parameters()
+        elif hasattr(estimator, "_parameter_constraints"):  # scikit-learn's
+            estimator._validate_params()
     except (ValueError, TypeError) as error:
         raise UsageError(f"{name!r} cannot be fitted: {error}") from None
 
