@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nearboost.base import disk
+from nearboost.base.errors import UsageError
 
 
 def test_reserved_room_is_taken(tmp_path):
@@ -57,3 +58,32 @@ def test_a_file_that_failed_leaves_the_old_one(tmp_path):
 def test_text_that_no_encoding_holds(tmp_path):
     disk.write_text(tmp_path / "page.html", "caf\udce9 ü")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == "caf? ü"
+
+
+def test_targets(tmp_path):
+    disk.check_target(tmp_path / "new.nb")
+    (tmp_path / "old.nb").touch()
+    disk.check_target(tmp_path / "old.nb")
+    (tmp_path / "old.nb").chmod(0o444)
+    for path, said in [
+        (tmp_path / "old.nb", r"old\.nb is read-only; make it writable"),
+        (tmp_path, "is a folder; give the name of a file"),
+        (tmp_path / "none/new.nb", r"none is no folder; make it first, or write new\.nb elsewhere"),
+    ]:
+        with pytest.raises(UsageError, match=said):
+            disk.check_target(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["old.nb"]
+
+
+def test_folders(tmp_path, monkeypatch):
+    disk.check_folder(tmp_path / "new/below")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="file is a file, where a folder is needed"):
+        disk.check_folder(tmp_path / "file/below")
+
+    def refuse(dir):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), dir)
+
+    monkeypatch.setattr(disk.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(UsageError, match=r"cannot be written to \(Permission denied\); change its permissions"):
+        disk.check_target(tmp_path / "new.nb")

@@ -178,7 +178,7 @@ def test_files_that_are_no_images(tmp_path):
         ("text.png", "text.png is not an image of a known kind, whatever its name says"),
         ("script.jpg", "script.jpg is not an image"),
         ("none.jpg", "none.jpg is not there"),
-        ("", "cannot be opened: Is a directory"),
+        ("", "is a folder; give a list of its images, as in sorted"),
     ]:
         with pytest.raises(ImageError, match=message):
             read_image(tmp_path / name)

@@ -21,6 +21,13 @@ def test_check_choice():
             check_choice("metric", wrong, ("l2", "l1"))
 
 
+def test_numbers_of_numpy_are_written_as_numbers():
+    with pytest.raises(ValueError, match="n_neighbors=0 must be"):
+        check_whole("n_neighbors", np.int64(0))
+    with pytest.raises(ValueError, match="metric='l3' is not known"):
+        check_choice("metric", np.str_("l3"), ("l2",))
+
+
 def test_check_flag():
     check_flag("early_stopping", True)
     check_flag("early_stopping", np.False_)

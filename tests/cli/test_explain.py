@@ -6,7 +6,9 @@ from PIL import Image
 
 from cli.calling import answer, call, refused
 from nearboost.cli.common import Exit
-from nearboost.models import load_model
+from nearboost.models import drawing, load_model
+from nearboost.models.drawing import lacks, legible
+from nearboost.models.votes import Vote, Voter
 
 
 def test_explain_image(images, tmp_path):
@@ -20,6 +22,8 @@ def test_explain_image(images, tmp_path):
     model = load_model(images.model)
     rows = model.describe([str(item)]).rows
     score = model.classifier.decision_function(rows)[0, model.classes.index(vote["about"])]
+    assert vote["score"] == pytest.approx(score)
+    assert vote["name"] == str(item)
     assert sum(voter["vote"] for voter in vote["voters"]) == pytest.approx(score)
     sizes = [abs(voter["vote"]) for voter in vote["voters"]]
     assert sizes == sorted(sizes, reverse=True)
@@ -34,7 +38,8 @@ def test_explain_about_another_class(images, tmp_path):
     assert vote["probability"] is None
     assert sum(voter["vote"] for voter in vote["voters"]) < 0
     assert "has no class 'clouds'" in refused("explain", images.model, item, "--about", "clouds", "--out", out)
-    assert "ends in .png" in refused("explain", images.model, item, "--out", tmp_path / "voters.txt")
+    out = tmp_path / "voters.txt"
+    assert "ends in .png" in refused("explain", images.model, item, "--out", out, code=Exit.USAGE)
     assert "not an image" in refused("explain", images.model, images.data / "train/dots/broken.png")
     assert "is a folder; give one image" in refused("explain", images.model, images.data)
 
@@ -51,7 +56,9 @@ def test_explain_rows(vectors, tmp_path, method):
         assert voter["label"] == labels[voter["row"]]
     printed = call("explain", model, vectors.data / "X.npy", "--row", 3, "--most", 2).out
     assert f"Said: {vote['said']}" in printed
-    assert len(printed.splitlines()) == 2 + min(2, len(vote["voters"]))
+    assert printed.startswith("Item: row 3\n")
+    assert vote["name"] == "row 3"
+    assert len(printed.splitlines()) == 4 + min(2, len(vote["voters"]))
     assert "has 150 rows" in refused("explain", model, vectors.data / "X.npy", "--row", 150)
 
 
@@ -67,3 +74,37 @@ def test_explain_two_classes(tmp_path):
     assert low["said"] == "low"
     assert sum(voter["vote"] for voter in low["voters"]) > 0
     assert [voter["vote"] for voter in high["voters"]] == [-voter["vote"] for voter in low["voters"]]
+    score = load_model(model).classifier.decision_function(np.array([[0.0, 0.0]]))[0]
+    assert load_model(model).classes == ("high", "low")
+    assert low["score"] == pytest.approx(score) == pytest.approx(-high["score"])
+
+
+@pytest.mark.parametrize("method", ["unn:n_prototypes=12", "mapboost", "innc", "src", "src:decision=residual"])
+def test_score_is_what_the_classifier_compares(vectors, tmp_path, method):
+    model = tmp_path / "model.nb"
+    assert call("fit", vectors.data, "--method", method, "--out", model).code == Exit.DONE
+    vote = answer("explain", model, vectors.data, "--row", 5, "--about", "two")
+    scores = load_model(model).classifier.decision_function(np.load(vectors.data / "X.npy")[5:6])
+    assert vote["score"] == pytest.approx(scores[0, 2])
+
+
+def test_who_voted_is_counted():
+    """Neighbours that add nothing are no voters."""
+    voters = [Voter(i, f"row {i}", "a", vote, None) for i, vote in enumerate((0.5, -0.2, 0.0))]
+    vote = Vote("x", "a", 0.9, "a", 0.3, voters)
+    assert vote.told(24) == "All voters: 2; neighbours without a vote: 1"
+    assert vote.told(1) == "The 1 strongest of 2 voters; neighbours without a vote: 1"
+    assert Vote("x", "a", 0.9, "a", 0.3, voters[:2]).told(2) == "All voters: 2"
+
+
+@pytest.mark.parametrize("text", ["naïve", "море", "海", "\U00011abc"])
+def test_names_are_never_boxes(text):
+    written, font = legible(f"Said {text}", 14)
+    assert not any(lacks(font, letter) for letter in written)
+    assert written in (f"Said {text}", f"Said {text}".encode("ascii", "backslashreplace").decode())
+
+
+def test_letters_that_no_font_has_are_spelled(monkeypatch):
+    monkeypatch.setattr(drawing, "FONTS", ())
+    assert legible("海 море", 14)[0] == "\\u6d77 \\u043c\\u043e\\u0440\\u0435"
+    assert lacks(legible("a", 14)[1], "海")

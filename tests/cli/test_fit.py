@@ -113,9 +113,27 @@ def test_data_that_is_none(tmp_path):
     rows = row_folder(tmp_path / "rows")
     assert "There is no method 'magic'" in refused("fit", rows, "--method", "magic", code=Exit.USAGE)
     data = image_folder(tmp_path / "pictures", 3)
-    assert "is no folder; make it first" in refused("fit", data, "--out", tmp_path / "nowhere/model.nb")
-    assert "is a folder; give the name of a file" in refused("fit", data, "--out", tmp_path)
+    out = tmp_path / "nowhere/model.nb"
+    assert "is no folder; make it first" in refused("fit", data, "--out", out, code=Exit.USAGE)
+    assert "is a folder; give the name of a file" in refused("fit", data, "--out", tmp_path, code=Exit.USAGE)
     assert "There are no features 'magic'" in refused("fit", data, "--features", "magic", code=Exit.USAGE)
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("n3:loss=foo", "'n3:loss=foo' cannot be fitted: loss='foo' is not known"),
+        ("n3:n_neighbors=abc", "n_neighbors='abc' must be a whole number"),
+        ("rbf-svm:C=abc", "The 'C' parameter of SVC must be a float"),
+        ("n3:loss=log,n_neighbors=5", "n3:loss=log:n_neighbors=5."),
+    ],
+)
+def test_wrong_settings_are_told_before_the_data_is_read(tmp_path, method, said):
+    assert said in refused("fit", tmp_path / "nowhere", "--method", method, code=Exit.USAGE)
+
+
+def test_wrong_features_are_told_before_the_data_is_read(tmp_path):
+    assert "no features 'magic'" in refused("fit", tmp_path / "nowhere", "--features", "magic", code=Exit.USAGE)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")

@@ -40,6 +40,17 @@ def test_info(images, vectors):
     assert "without thumbnails" in call("info", vectors.model).out
 
 
+def test_numbers_that_the_fit_found(vectors):
+    classifier = answer("info", vectors.model)["classifier"]
+    chosen, lines = classifier["chosen"], call("info", vectors.model).out.splitlines()
+    assert classifier["parameters"]["n_neighbors"] == "auto"
+    assert f"  n_neighbors = 'auto', chosen by the fit: {chosen['n_neighbors']}" in lines
+    assert f"  n_rounds = None, chosen by the fit: {chosen['n_rounds']}" in lines
+    assert f"  temperature = {chosen['temperature']:.6g}, found by the fit" in lines
+    assert f"  held_out_accuracy = {chosen['held_out_accuracy']:.6g}, found by the fit" in lines
+    assert sum("n_neighbors" in line for line in lines) == 1
+
+
 def test_info_of_a_bare_estimator(tmp_path):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

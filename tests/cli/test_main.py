@@ -34,6 +34,12 @@ def test_mistake_is_one_sentence(mistake, capsys):
     assert capsys.readouterr().err == "Error: this is wrong.\n"
 
 
+def test_error_of_the_system_is_a_sentence(tmp_path, capsys):
+    assert ended(lambda: (tmp_path / "nowhere/a.txt").write_text("")) == Exit.FAILED
+    said = f"Error: {tmp_path / 'nowhere/a.txt'} cannot be read or written: No such file or directory.\n"
+    assert capsys.readouterr().err == said
+
+
 def test_debugging_shows_the_traceback(monkeypatch):
     monkeypatch.setenv("NEARBOOST_DEBUG", "1")
 

@@ -1,8 +1,9 @@
 """Files of users are not written over."""
 
 import numpy as np
+import pytest
 
-from cli.calling import refused
+from cli.calling import call, refused
 from nearboost.cli.common import Exit
 
 
@@ -17,7 +18,8 @@ def test_the_picture_that_is_explained(images, tmp_path):
     [first, *_] = sorted(images.data.rglob("*.png"))
     picture = tmp_path / "mine.png"
     picture.write_bytes(first.read_bytes())
-    assert "is the image to be explained" in refused("explain", images.model, picture, "--out", picture)
+    said = refused("explain", images.model, picture, "--out", picture, code=Exit.USAGE)
+    assert "is the image to be explained" in said
     assert picture.read_bytes() == first.read_bytes()
 
 
@@ -25,3 +27,50 @@ def test_rows_from_elsewhere(images, tmp_path):
     np.save(tmp_path / "X.npy", np.eye(3))
     assert "did not come from here" in refused("features", images.data, "--out", tmp_path)
     assert np.array_equal(np.load(tmp_path / "X.npy"), np.eye(3))
+
+
+def test_a_table_beside_a_page_of_suspects(images, tmp_path):
+    """A table or page of ours may be replaced, any other may not."""
+    page, table = tmp_path / "mine.html", tmp_path / "mine.csv"
+    table.write_text("name,label\n1,2\n")
+    said = refused("suspects", images.model, "--out", page, code=Exit.USAGE)
+    assert said == f"Error: {table} is there and did not come from here; give another name with --out."
+    assert table.read_text() == "name,label\n1,2\n"
+    assert not page.exists()
+    table.unlink()
+    for _ in range(2):
+        assert call("suspects", images.model, "--out", page).code == Exit.DONE
+    page.write_text("<title>My own page</title>")
+    assert f"{page} is there and did" in refused("suspects", images.model, "--out", page, code=Exit.USAGE)
+
+
+WRITERS = {
+    "fit": ("{data}", "model.nb"),
+    "predict": ("{model} {data}", "a.csv"),
+    "explain": ("{model} {data}/test/dots/12.png", "a.png"),
+    "prune": ("{model} --keep 20", "a.nb"),
+    "suspects": ("{model}", "a.html"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_places_where_no_file_can_be_written(images, tmp_path, name):
+    words, file = WRITERS[name]
+    words = [name, *(word.format(data=images.data, model=images.model) for word in words.split())]
+    said = refused(*words, "--out", tmp_path / "nowhere" / file, code=Exit.USAGE)
+    assert said == f"Error: {tmp_path / 'nowhere'} is no folder; make it first, or write {file} elsewhere."
+    (tmp_path / file).write_bytes(b"mine")
+    (tmp_path / file).chmod(0o444)
+    assert "is read-only; make it writable" in refused(*words, "--out", tmp_path / file, code=Exit.USAGE)
+    assert (tmp_path / file).read_bytes() == b"mine"
+
+
+def test_the_target_is_tried_before_the_data_is_read(tmp_path):
+    (tmp_path / "model.nb").touch()
+    (tmp_path / "model.nb").chmod(0o444)
+    words = ["fit", tmp_path / "no-data", "--out", tmp_path / "model.nb"]
+    assert "model.nb is read-only" in refused(*words, code=Exit.USAGE)
+    words = ["features", tmp_path / "no-data", "--out", tmp_path / "model.nb"]
+    assert "model.nb is a file, where a folder is needed" in refused(*words, code=Exit.USAGE)
+    words = ["fit", tmp_path / "no-data", "--store", tmp_path / "model.nb/store", "--out", tmp_path / "other.nb"]
+    assert "model.nb is a file, where a folder is needed" in refused(*words, code=Exit.USAGE)

@@ -38,7 +38,8 @@ def test_predict_tables(images, tmp_path):
     assert call("predict", images.model, images.data / "test", "--out", tmp_path / "a.parquet").code == Exit.DONE
     table = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     assert [line["probability"] for line in table] == [float(line["probability"]) for line in lines]
-    assert "use .csv or .parquet" in refused("predict", images.model, images.data, "--out", tmp_path / "a.txt")
+    out = tmp_path / "a.txt"
+    assert "use .csv or .parquet" in refused("predict", images.model, images.data, "--out", out, code=Exit.USAGE)
 
 
 def test_predict_skips_what_is_no_image(images):
@@ -58,12 +59,48 @@ def test_predict_rows(vectors, tmp_path):
     found = [answer("predict", vectors.model, tmp_path / name)["predictions"] for name in ("rows.npy", "rows.npz")]
     assert found[0] == found[1] == answer("predict", vectors.model, vectors.data)["predictions"][:5]
     np.save(tmp_path / "few.npy", X[:5, :10])
-    assert "features" in refused("predict", vectors.model, tmp_path / "few.npy")
+    said = refused("predict", vectors.model, tmp_path / "few.npy")
+    assert "This model takes rows of 64 numbers, and rows of 10 were given; describe the items" in said
     np.save(tmp_path / "flat.npy", X[0])
     assert "give a matrix" in refused("predict", vectors.model, tmp_path / "flat.npy")
     np.save(tmp_path / "gaps.npy", np.where(np.arange(5)[:, np.newaxis] == 3, np.nan, X[:5]))
     assert "holds NaN or infinite values in row 3" in refused("predict", vectors.model, tmp_path / "gaps.npy")
     assert "is not there" in refused("predict", vectors.model, tmp_path / "nowhere.npy")
+
+
+def test_rows_have_the_names_of_their_table(images, tmp_path):
+    assert call("features", images.data, "--out", tmp_path / "rows").code == Exit.PARTLY
+    assert call("fit", tmp_path / "rows", "--out", tmp_path / "rows.nb").code == Exit.DONE
+    found = answer("predict", tmp_path / "rows.nb", tmp_path / "rows")["predictions"]
+    with open(tmp_path / "rows/labels.csv", encoding="utf-8") as file:
+        names = [line["file_name"] for line in csv.DictReader(file)]
+    assert [line["name"] for line in found] == names
+    assert answer("predict", tmp_path / "rows.nb", tmp_path / "rows/X.npy")["predictions"] == found
+    assert answer("explain", tmp_path / "rows.nb", tmp_path / "rows", "--row", 7)["name"] == names[7]
+    (tmp_path / "rows/labels.csv").write_text("file_name,label\nonly.png,one\n")  # of other rows
+    assert answer("predict", tmp_path / "rows.nb", tmp_path / "rows")["predictions"][7]["name"] == "row 7"
+
+
+def test_masks_are_left_out(images, tmp_path):
+    for name in ("a.png", "a_mask.png", "b_MASK.PNG"):
+        (tmp_path / name).write_bytes((images.data / "test/dots/12.png").read_bytes())
+    ended = call("predict", images.model, tmp_path)
+    assert [line["name"] for line in csv.DictReader(io.StringIO(ended.out))] == ["a.png"]
+    assert ended.err == f"Note: Left out 2 masks, such as {tmp_path / 'a_mask.png'}.\n"
+
+
+def test_items_of_the_wrong_kind(images, vectors, tmp_path):
+    flat = images.data / "test/dots"  # no folder of classes
+    for given in ([flat], [flat / "12.png"], [flat / "12.png", flat / "13.png"], [images.data]):
+        said = refused("predict", vectors.model, *given)
+        assert f"This model takes rows of 64 numbers, and {given[0]} holds images; give rows that" in said
+    for given in (vectors.data, vectors.data / "X.npy"):
+        said = refused("predict", images.model, given)
+        assert f"This model takes images, and {given} holds rows of numbers; give image files" in said
+        assert said == refused("explain", images.model, given, "--out", tmp_path / "v.png")
+    assert "holds images; give rows" in refused("explain", vectors.model, flat / "12.png")
+    assert "holds rows of numbers" in refused("suspects", images.model, "--data", vectors.data)
+    assert "holds images" in refused("prune", vectors.model, "--data", images.data, "--out", tmp_path / "a.nb")
 
 
 def test_several_labels(tmp_path):

@@ -1,8 +1,10 @@
 """``nearboost prune``: fewer prototypes, from the file or from the data."""
 
 import numpy as np
+import pytest
 
 from cli.calling import answer, call, refused
+from nearboost.cli.common import Exit
 from nearboost.models import load_model
 
 
@@ -20,7 +22,14 @@ def test_prune(images, tmp_path):
     assert again["after"]["prototypes"] == 18
     assert list(again["skipped"]) == ["train/dots/broken.png"]
     assert load_model(tmp_path / "again.nb").origins.picture(0)
-    assert "neither a share below 1 nor" in refused("prune", images.model, "--keep", 2.5)
+    assert "neither a share below 1 nor" in refused("prune", images.model, "--keep", 2.5, code=Exit.USAGE)
+
+
+@pytest.mark.parametrize(("keep", "asked"), [(500, 500), (36, 36), (0.99, 36)])
+def test_nothing_to_prune(images, tmp_path, keep, asked):
+    said = refused("prune", images.model, "--keep", keep, "--out", tmp_path / "same.nb", code=Exit.USAGE)
+    assert f"has 36 prototypes, and --keep {keep} asks for {asked}, so there is nothing to prune" in said
+    assert not (tmp_path / "same.nb").exists()
 
 
 def test_prune_is_the_fit_with_so_many(images, tmp_path):

@@ -44,6 +44,9 @@ def test_suspects_in_data(mislabelled, tmp_path):
     assert refused("suspects", model).endswith("give them with --data.")
     found = answer("suspects", model, "--data", mislabelled, "--out", page)
     assert sum("&5" in one["name"] for one in found["suspects"][:6]) >= 2
+    assert found["skipped"] == {}
+    (mislabelled / "waves/broken.png").write_bytes(b"no image")
+    assert list(answer("suspects", model, "--data", mislabelled, "--out", page)["skipped"]) == ["waves/broken.png"]
     assert "data:image/jpeg" in page.read_text()
     said = refused("suspects", model, "--data", mislabelled, "--out", tmp_path / "a.csv", code=Exit.USAGE)
     assert "ends in .html" in said

@@ -1,11 +1,14 @@
 """Methods by name, and contenders tuned inside the training rows."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC, LinearSVC
 
+from nearboost.base.errors import UsageError
 from nearboost.evaluation.methods import DEFAULT, METHODS, find_method, find_methods
 from nearboost.evaluation.tuning import Tuned, unit_of
 
@@ -58,10 +61,29 @@ def test_names_with_settings():
         ("forest", "There is no method 'forest'; use some of knn, weighted-knn"),
         ("n3:rounds=3", "n3 has no setting 'rounds'; it has "),
         ("n3:n_rounds", "settings are written NAME:SETTING=VALUE"),
+        ("n3:loss=log,n_neighbors=5", "NAME:SETTING=VALUE:SETTING=VALUE: n3:loss=log:n_neighbors=5."),
+        ("n3:loss=log; n_neighbors=5", "NAME:SETTING=VALUE:SETTING=VALUE: n3:loss=log:n_neighbors=5."),
+        ("n3,loss=log", "NAME:SETTING=VALUE:SETTING=VALUE: n3:loss=log."),
+        ("n_neighbors=5", "'n_neighbors=5' is a setting without a method"),
+        ("n3:loss=foo", "'n3:loss=foo' cannot be fitted: loss='foo' is not known; use one of"),
+        ("n3:n_neighbors=abc", "n_neighbors='abc' must be a whole number"),
+        ("unn:n_prototypes=1.5", "n_prototypes=1.5 must be a number above 0 and at most 1"),
+        ("mlnn:kernel=round", "kernel='round' is not known"),
+        ("mapboost:estimator=no", "estimator='no' is not known"),
+        ("knn:vote_weights=no", "vote_weights='no' is not known"),
+        ("weighted-knn:n_neighbors=0", "n_neighbors=0 must be a whole number"),
+        ("innc:coverage=2", "coverage=2 must be below 1"),
+        ("src:solver=no", "solver='no' is not known"),
+        ("crc:regularization=-1", "regularization=-1 must be a number above 0"),
+        ("slnd:rank=few", "rank='few' must be a whole number"),
+        ("sgd:step=far", "step='far' must be a number above 0"),
+        ("linear-svm:C=abc", "The 'C' parameter of LinearSVC must be a float"),
+        ("lbfgs:max_iter=few", "The 'max_iter' parameter of LogisticRegression must be an int"),
+        ("adaboost:n_estimators=0", "The 'n_estimators' parameter of AdaBoostClassifier must be an int"),
     ],
 )
 def test_unknown_names_are_told(name, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(UsageError, match=re.escape(said)):
         find_methods([name])
 
 

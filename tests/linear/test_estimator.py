@@ -240,7 +240,7 @@ def test_partial_fit_in_blocks():
     assert model.classes_.tolist() == [0, 1, 2, 3, 4]
     assert model.coef_.shape == (5, 8)
     assert model.score(Q, TRUTH) > 0.8
-    with pytest.raises(ValueError, match=r"y holds .*9.*, which is not among the classes given"):
+    with pytest.raises(ValueError, match="y holds 9, which is not among the classes given"):
         model.partial_fit(X, np.where(Y == 0, 9, Y))
 
 

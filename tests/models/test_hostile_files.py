@@ -471,6 +471,25 @@ def test_models_of_other_parts(change, tmp_path):
             look(path)
 
 
+@pytest.mark.parametrize(("name", "said"), [("marks", "it was changed"), ("invented", "of another version")])
+def test_models_of_more_parts(name, said, tmp_path):
+    X, y = rows()
+    save(Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c"), None, {}), tmp_path / "a.nb")
+    path = with_header(
+        tmp_path / "a.nb", tmp_path / "b.nb", lambda header: header["root"]["state"].__setitem__(name, "none")
+    )
+    with pytest.raises(ModelFileError, match=said):
+        load_model(path)
+
+
+def test_models_from_before_marks(tmp_path):
+    """Of this format too: the field came later and has a default."""
+    X, y = rows()
+    save(Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c"), None, {}), tmp_path / "a.nb")
+    path = with_header(tmp_path / "a.nb", tmp_path / "b.nb", lambda header: header["root"]["state"].pop("marks"))
+    assert load_model(path).marks is None
+
+
 def test_versions_that_are_not_told(good, tmp_path):
     path = with_header(good, tmp_path / "model.nb", lambda header: header["versions"].pop("scikit-learn") and None)
     refused(path, "does not fit together")

@@ -1,9 +1,39 @@
 """Files that several processes may want, and disks that may be full."""
 
 import os
+import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from nearboost.base.errors import UsageError
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse at once a place where no file can be written."""
+    place = Path(path)
+    if place.is_dir():
+        raise UsageError(f"{place} is a folder; give the name of a file to write.")
+    if not place.parent.is_dir():
+        raise UsageError(f"{place.parent} is no folder; make it first, or write {place.name} elsewhere.")
+    if place.exists() and not place.stat().st_mode & stat.S_IWUSR:  # replacing it would succeed all the same
+        raise UsageError(f"{place} is read-only; make it writable, or give another name.")
+    check_folder(place.parent)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse at once a folder that cannot be made or written to."""
+    place = Path(path)
+    there = next(one for one in (place, *place.absolute().parents) if one.exists())
+    if not there.is_dir():
+        raise UsageError(f"{there} is a file, where a folder is needed; give another name.")
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise UsageError(
+            f"{there} cannot be written to ({error.strerror}); change its permissions, or write elsewhere."
+        ) from None
 
 
 def reserve(path: Path) -> None:

@@ -63,6 +63,11 @@ def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS, pa
         raise
     except FileNotFoundError as error:
         raise ImageError(f"{name} is not there.") from error
+    except IsADirectoryError as error:
+        raise ImageError(
+            f"{name} is a folder; give a list of its images, as in sorted(Path({name!r}).glob('*.png')), "
+            "or describe all of them with `nearboost features`."
+        ) from error
     except Exception as error:  # broken bytes make decoders raise almost anything
         raise ImageError(_why(name, error)) from error
     if not _is_image(pixels):

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from nearboost.base.disk import check_target
 from nearboost.base.model_archive import MOST_BYTES, open_archive, write_archive
 from nearboost.base.model_values import Decoder, Encoder, ModelFileError
 from nearboost.base.names import SKLEARN
@@ -15,7 +16,6 @@ __all__ = [
     "FORMAT",
     "ModelFileError",
     "check_can_be_saved",
-    "check_target",
     "load",
     "objects_in",
     "read_header",
@@ -25,15 +25,6 @@ __all__ = [
 FORMAT = 1
 # What turns a header of an older format into one of the next.
 UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-
-
-def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse at once a place where no file can be written."""
-    place = Path(path)
-    if place.is_dir():
-        raise ModelFileError(f"{place} is a folder; give the name of a file to write.")
-    if not place.parent.is_dir():
-        raise ModelFileError(f"{place.parent} is no folder; make it first, or write the model elsewhere.")
 
 
 def save(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:

@@ -8,7 +8,7 @@ a ``cached_property`` holds is not kept: it is made anew where it is needed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
 from inspect import Parameter, signature
 from math import isfinite
@@ -271,9 +271,10 @@ class Decoder:
 def check_names(kind: type, name: str, settings: dict[str, Any], rest: dict[str, Any]) -> None:
     """Another version of a class may have other parameters, or other fields."""
     unknown = [key for key in settings if key not in parameters_of(kind)]
-    if is_dataclass(kind):
-        wanted = {field.name for field in fields(kind)}
-        unknown = sorted(wanted ^ set(rest))
+    if is_dataclass(kind):  # a field with a default may have come later
+        known = {field.name: field.default is MISSING for field in fields(kind)}
+        missing = {key for key, is_needed in known.items() if is_needed} - set(rest)
+        unknown = sorted(missing | (set(rest) - set(known)))
     if unknown:
         raise ModelFileError(
             f"holds a {name} of another version, which differs in {unknown[0]}; load it with the version of "

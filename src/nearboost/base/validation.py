@@ -10,17 +10,22 @@ from numpy.typing import ArrayLike, NDArray
 from nearboost.base.errors import UsageError
 
 
+def plain(value: object) -> str:
+    """How messages write a value: numbers and texts of NumPy as those of Python."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:
     """``value`` must be one of ``choices``."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         known = ", ".join(repr(choice) for choice in choices)
-        raise UsageError(f"{name}={value!r} is not known; use one of {known}.")
+        raise UsageError(f"{name}={plain(value)} is not known; use one of {known}.")
 
 
 def check_flag(name: str, value: object) -> None:
     """``value`` must be True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r} must be True or False.")
+        raise ValueError(f"{name}={plain(value)} must be True or False.")
 
 
 def check_whole(
@@ -31,7 +36,7 @@ def check_whole(
         return
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or value < least:
         other = (f" or {hint}" if hint else "") + (" or None" if optional else "")
-        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}{other}.")
+        raise ValueError(f"{name}={plain(value)} must be a whole number of at least {least}{other}.")
 
 
 def check_positive(name: str, value: object, *, most: float = np.inf, optional: bool = False) -> None:
@@ -42,7 +47,7 @@ def check_positive(name: str, value: object, *, most: float = np.inf, optional: 
     if not is_number or not 0 < float(value) <= most or not np.isfinite(float(value)):  # type: ignore[arg-type]
         limit = "" if np.isinf(most) else f" and at most {most:g}"
         other = " (or None)" if optional else ""
-        raise ValueError(f"{name}={value!r} must be a number above 0{limit}{other}.")
+        raise ValueError(f"{name}={plain(value)} must be a number above 0{limit}{other}.")
 
 
 def check_not_negative(name: str, value: object, zero: str | None = None) -> None:
@@ -50,7 +55,7 @@ def check_not_negative(name: str, value: object, zero: str | None = None) -> Non
     is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if not is_number or not 0 <= float(value) < np.inf:  # type: ignore[arg-type]
         meant = "a number of at least 0" if zero is None else f"0, {zero}, or a number above 0"
-        raise ValueError(f"{name}={value!r} must be {meant}.")
+        raise ValueError(f"{name}={plain(value)} must be {meant}.")
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:

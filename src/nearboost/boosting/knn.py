@@ -54,10 +54,7 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Keep the samples."""
-        check_whole("n_neighbors", self.n_neighbors)
-        check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
-        check_choice("metric", self.metric, METRICS)
-        check_choice("search", self.search, METHODS)
+        self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
         check_classification_targets(y)
         if self.n_neighbors > len(X):
@@ -70,6 +67,12 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs)
         self._n_samples = len(X)
         return self
+
+    def _check_parameters(self) -> None:
+        check_whole("n_neighbors", self.n_neighbors)
+        check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
+        check_choice("metric", self.metric, METRICS)
+        check_choice("search", self.search, METHODS)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The share of the votes that each class got."""

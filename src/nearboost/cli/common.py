@@ -45,11 +45,18 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if os.environ.get("NEARBOOST_DEBUG"):
                 raise
-            tell(f"Error: {str(error) or type(error).__name__}")
+            tell(f"Error: {_sentence(error)}")
             code = Exit.USAGE if isinstance(error, UsageError) else Exit.FAILED
         raise typer.Exit(code or Exit.DONE)
 
     return guarded
+
+
+def _sentence(error: Exception) -> str:
+    """What went wrong; the system's errors have a number and no verb."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename} cannot be read or written: {error.strerror}."
+    return str(error) or type(error).__name__
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def evaluate(
 ) -> Exit:
     """Measure a model on labelled data that it has not seen.
 
-    Images that it was fitted on are counted and told of, because they flatter it.
+    Items that it was fitted on are counted and told of, because they flatter it.
 
     Example: `nearboost evaluate scenes.nb pictures --part test`
     """
@@ -35,7 +35,8 @@ def evaluate(
     dataset = choose_part(open_dataset(data, layout), part, "test")
     found = evaluate_model(loaded, dataset, n_jobs=threads, verbose=progress())
     if found["trained_on"]:
-        tell(f"Note: {found['trained_on']} of {found['items']} images vote in this model: it was fitted on them.")
+        seen = f"{found['trained_on']} of the {found['items']} items"
+        tell(f"Note: {seen} were trained on, which flatters the model; measure it on others.")
     if as_json:
         give_json(found)
     else:

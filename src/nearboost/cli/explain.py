@@ -31,12 +31,14 @@ def explain(
     from dataclasses import asdict
 
     from nearboost.models import load_model
-    from nearboost.models.drawing import draw_item
+    from nearboost.models.drawing import check_picture, draw_item
     from nearboost.models.votes import as_lines, explain_item
 
     loaded = load_model(model)
+    written = check_picture(item, out) if loaded.features is not None else None
     vote = explain_item(loaded, item, row=row, about=about)
-    written = draw_item(loaded, vote, item, out, most) if loaded.features is not None else None
+    if written is not None:
+        draw_item(loaded, vote, item, written, most)
     if as_json:
         give_json(asdict(vote) | {"picture": None if written is None else str(written)})
     else:

@@ -31,9 +31,13 @@ def features(
 
     Example: `nearboost features pictures --features gist --out rows` and then `nearboost fit rows`
     """
+    from nearboost.base.disk import check_folder
     from nearboost.datasets import open_dataset
+    from nearboost.evaluation.descriptors import find_descriptor
     from nearboost.evaluation.extraction import extract_rows
 
+    find_descriptor(descriptor)
+    check_folder(out)
     dataset = open_dataset(data, layout)
     for note in dataset.notes:
         tell(f"Note: {note}")

@@ -40,14 +40,17 @@ def fit(
 
     Example: `nearboost fit pictures --features gist --method unn --out scenes.nb`
     """
-    from nearboost.base.model_files import check_target
+    from nearboost.base.disk import check_folder, check_target
     from nearboost.datasets import open_dataset
-    from nearboost.evaluation.fitting import check_part, choose_part, fit_model
+    from nearboost.evaluation.fitting import check_names, check_part, choose_part, fit_model
     from nearboost.models import save
     from nearboost.models.info import summary_of
 
     check_part(part)
+    check_names(features, method)
     check_target(out)
+    if store is not None:
+        check_folder(store)
     dataset = open_dataset(data, layout)
     for note in dataset.notes:
         tell(f"Note: {note}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
+from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
 
 
 @command
@@ -35,7 +35,9 @@ def predict(
 
     check_table_name(out)
     loaded = load_model(model)
-    opened = open_items(items, are_images=loaded.features is not None)
+    opened = open_items(loaded, items)
+    for note in opened.notes:
+        tell(f"Note: {note}")
     found = loaded.predict(opened.items, n_jobs=threads, verbose=progress())
     columns = prediction_columns(found, opened.names, top=top, reject_below=reject_below)
     skipped = {opened.names[place]: why for place, why in found.skipped.items()}

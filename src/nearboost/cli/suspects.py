@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from nearboost.base.errors import UsageError
 from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
 
 
@@ -32,10 +31,9 @@ def suspects(
 
     Example: `nearboost suspects scenes.nb --out suspects.html`
     """
-    from nearboost.evaluation.checking import find_suspects, write_suspects
+    from nearboost.evaluation.checking import check_suspects_target, find_suspects, write_suspects
 
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{out} is no name for a page; give one that ends in .html.")
+    check_suspects_target(out)
     findings, skipped = find_suspects(
         model, data, layout=layout, part=part, most=most, n_jobs=threads, verbose=progress()
     )
@@ -45,7 +43,8 @@ def suspects(
             {"name": one.name, "label": one.label, "said": one.said, "own": one.own, "other": one.other}
             for one in findings.suspects
         ]
-        give_json({"page": str(out), "table": str(table), "judged": findings.n_judged, "suspects": listed})
+        facts = {"page": str(out), "table": str(table), "judged": findings.n_judged}
+        give_json(facts | {"suspects": listed, "skipped": skipped})
     else:
         give(
             f"Page: {out} ({len(findings.suspects)} suspects of {findings.n_judged} judged items), table: {table}"

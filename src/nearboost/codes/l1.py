@@ -21,6 +21,13 @@ from nearboost.neighbors.exact import largest_values
 LARGEST = 2.0**200  # values whose products can still be added up
 
 
+def check_solving(regularization: float, solver: str, neighborhood: int | None) -> None:
+    """What can be said of the parameters without samples."""
+    check_positive("regularization", regularization)
+    check_choice("solver", solver, SOLVERS)
+    check_whole("neighborhood", neighborhood, optional=True)
+
+
 class L1Dictionary:
     """Samples that queries q are written as sums of: the weights w with the least ½|q − Σ w_i x_i|² + λ Σ|w_i|.
 
@@ -56,9 +63,7 @@ class L1Dictionary:
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        check_positive("regularization", regularization)
-        check_choice("solver", solver, SOLVERS)
-        check_whole("neighborhood", neighborhood, optional=True)
+        check_solving(regularization, solver, neighborhood)
         check_neighborhood(neighborhood, len(X))
         count_threads(n_jobs)
         check_sizes(X)

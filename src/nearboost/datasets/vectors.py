@@ -19,6 +19,7 @@ BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file pass
 ROW_NAMES, LABEL_NAMES = ("x", "data", "features"), ("y", "labels", "label", "target")
 MOST_LABEL = 2**53  # beyond, floats skip whole numbers
 PARTS = ("x_train", "y_train", "x_test", "y_test")
+VECTOR_ENDINGS = (".npy", ".npz", ".mat", ".parquet")
 EXPECTED_ARRAYS = "X and y, or X_train, y_train, X_test and y_test"
 
 
@@ -32,7 +33,7 @@ def read_vectors(path: str | os.PathLike[str]) -> Dataset:
         return _read_npy(file, place.resolve().name)
     if not place.is_file():
         raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
-    readers = {".npy": _read_npy, ".npz": _read_npz, ".mat": _read_mat, ".parquet": _read_parquet}
+    readers = dict(zip(VECTOR_ENDINGS, (_read_npy, _read_npz, _read_mat, _read_parquet), strict=True))
     reader = readers.get(place.suffix.lower())
     if reader is None:
         raise DataError(f"{place} is of no known kind; expected {', '.join(readers)} or a folder of images.")
@@ -50,6 +51,16 @@ def _read_npy(file: Path, name: str) -> Dataset:
     if len(table) != len(rows):
         raise DataError(f"{beside} has {len(table):,} labels for the {len(rows):,} rows of {file.name}.")
     return _with_table(file, name, rows, table)
+
+
+def names_beside(file: Path, n_rows: int) -> list[str]:
+    """What rows without labels are called: as the table beside X.npy says where it fits, else by number."""
+    beside = file_in(file.parent, "labels.csv") if file.name.lower() == "x.npy" else None
+    try:
+        named = _label_table(beside, n_rows).column(FILE_COLUMNS) if beside is not None else None
+    except DataError:  # labels are not needed
+        named = None
+    return named if named is not None and len(named) == n_rows else [f"row {i}" for i in range(n_rows)]
 
 
 def _read_parquet(file: Path, name: str) -> Dataset:
@@ -198,7 +209,7 @@ def load_array(file: Path) -> NDArray[Any]:
     try:
         return np.atleast_1d(np.load(file, mmap_mode="r", allow_pickle=False))
     except Exception as error:  # broken bytes make the reader raise almost anything
-        raise DataError(f"{file} is no readable .npy file of numbers or text ({_first(error)}).") from error
+        raise _unreadable(file, error) from error
 
 
 def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -207,7 +218,16 @@ def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
         with np.load(file, allow_pickle=False) as arrays:
             return {name: np.atleast_1d(arrays[name]) for name in arrays.files}
     except Exception as error:  # as above
-        raise DataError(f"{file} is no readable .npz file of numbers or text ({_first(error)}).") from error
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: Exception) -> DataError:
+    if "object" in str(error).lower():  # as NumPy says of arrays that hold them
+        return DataError(
+            f"{file} is no readable {file.suffix} file of numbers or text: it holds Python objects, whose loading "
+            f"could run code; save labels as text, y.astype(str), and rows as numbers."
+        )
+    return DataError(f"{file} is no readable {file.suffix} file of numbers or text ({_first(error)}).")
 
 
 def _first(error: Exception) -> str:

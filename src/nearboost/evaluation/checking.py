@@ -8,15 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearboost.base.model_files import check_target
-from nearboost.base.threads import map_in_threads
+from nearboost.base.disk import check_target
+from nearboost.base.errors import UsageError
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.evaluation.fitting import check_part, choose_part, groups_for, with_origins
 from nearboost.evaluation.measures import class_accuracies, confusion, measure
-from nearboost.features.store import content_of
 from nearboost.models import Model, load_model, save
+from nearboost.models.items import check_kind
+from nearboost.models.marks import count_known, marks_of
 from nearboost.models.pruning import check_prunable, prune_model, with_last_step
-from nearboost.models.suspects import Findings, suspects_csv, suspects_in, suspects_of, suspects_page
+from nearboost.models.suspects import (
+    Findings,
+    is_suspects_page,
+    is_suspects_table,
+    suspects_csv,
+    suspects_in,
+    suspects_of,
+    suspects_page,
+)
 
 
 class Rows(NamedTuple):
@@ -29,9 +38,7 @@ class Rows(NamedTuple):
 
 def rows_of(model: Model, dataset: Dataset, *, n_jobs: int | None = None, verbose: int = 0) -> Rows:
     """Labelled items as the model's classifier wants them."""
-    takes, has = ("vectors" if model.features is None else "images"), dataset.kind
-    if takes != has:
-        raise DataError(f"The model takes {takes}, and {dataset.name} holds {has}; give what it was fitted on.")
+    check_kind(model, dataset.kind, dataset.name)
     unknown = sorted(set(dataset.classes) - set(model.classes))
     if unknown:
         raise DataError(f"{dataset.name} has the class {unknown[0]!r}, which the model does not know.")
@@ -78,17 +85,6 @@ def evaluate_model(
     return answer
 
 
-def count_known(model: Model, dataset: Dataset, n_jobs: int | None) -> int:
-    """How many of the images are, byte by byte, among those that the model learned from."""
-    if model.origins is None or dataset.kind != "images":
-        return 0
-    known = set(model.origins.hashes.tolist()) - {""}
-    if not known:
-        return 0
-    hashes = map_in_threads(lambda item: content_of(item)[0], list(dataset.items), n_jobs)
-    return sum(found in known for found in hashes)
-
-
 def refit_pruned(
     model: Model, dataset: Dataset, n_prototypes: int | float, *, n_jobs: int | None = None, verbose: int = 0
 ) -> tuple[Model, dict[str, str]]:
@@ -104,7 +100,7 @@ def refit_pruned(
     new.fit(rows, labels, **groups_for(new, found.dataset))
     facts = model.facts | {"data": dataset.name, "items": len(rows), "skipped": len(found.skipped)}
     pictures = model.origins is not None and model.origins.pictures is not None
-    pruned = replace(with_last_step(model, new), facts=facts)
+    pruned = replace(with_last_step(model, new), facts=facts, marks=marks_of(found.dataset, n_jobs))
     return with_origins(pruned, found.dataset, labels, pictures, n_jobs, verbose), found.skipped
 
 
@@ -123,6 +119,7 @@ def prune_file(
     model = load_model(path)
     check_prunable(model)
     wanted = keep if 0 < keep < 1 else whole_number(keep)
+    _check_fewer(model, path, wanted)
     skipped: dict[str, str] = {}
     if data is None:
         pruned = prune_model(model, wanted)
@@ -133,9 +130,19 @@ def prune_file(
     return {"model": str(out), "before": _size_of(model, path), "after": _size_of(pruned, out), "skipped": skipped}
 
 
+def _check_fewer(model: Model, path: Path, wanted: int | float) -> None:
+    """Else the model written would be equal, or a larger one."""
+    n_wanted = round(wanted * model.n_training) if isinstance(wanted, float) else wanted
+    if n_wanted >= len(model.voters):
+        raise UsageError(
+            f"{path} has {len(model.voters)} prototypes, and --keep {wanted:g} asks for {n_wanted}, so there is "
+            "nothing to prune; keep fewer."
+        )
+
+
 def whole_number(keep: float) -> int:
     if keep != int(keep) or keep < 2:
-        raise ValueError(f"--keep {keep:g} is neither a share below 1 nor a whole number of 2 or more.")
+        raise UsageError(f"--keep {keep:g} is neither a share below 1 nor a whole number of 2 or more.")
     return int(keep)
 
 
@@ -173,10 +180,22 @@ def find_suspects(
     return findings, found.skipped
 
 
+def check_suspects_target(out: Path) -> Path:
+    """Where the table goes; pages and tables that came from elsewhere are not written over."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{out} is no name for a page; give one that ends in .html.")
+    table = out.with_suffix(".csv")
+    for file, is_ours in ((out, is_suspects_page), (table, is_suspects_table)):
+        check_target(file)
+        if file.exists() and not is_ours(file.read_text(encoding="utf-8", errors="replace")):
+            raise UsageError(f"{file} is there and did not come from here; give another name with --out.")
+    return table
+
+
 def write_suspects(findings: Findings, out: Path, name: str) -> Path:
     """The page, and the table beside it."""
-    table = out.with_suffix(".csv")
-    out.write_text(suspects_page(findings, f"Suspects of {name}"), encoding="utf-8")
+    table = check_suspects_target(out)
+    out.write_text(suspects_page(findings, name), encoding="utf-8")
     table.write_text(suspects_csv(findings), encoding="utf-8")
     return table
 

@@ -87,6 +87,7 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     Everything is kept in the output folder: ``report.html``, ``results.json``, ``results.csv``, the results of the
     cells in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call goes on.
     """
+    find_methods(wish.methods or methods.DEFAULT)  # mistakes are told before the data is read
     dataset = open_wished(wish, verbose)
     wish = replace(wish, protocol=wish.protocol or ("half" if dataset.part is None else "fixed"))
     chosen, wanted = choose_features(wish, dataset), choose_methods(wish, dataset)

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from nearboost.datasets import DataError, Dataset
 from nearboost.evaluation.descriptors import describe, find_descriptor
 from nearboost.evaluation.methods import find_method
 from nearboost.models import Model, origins_of
+from nearboost.models.marks import marks_of
 from nearboost.models.model import as_floats
 
 PARTS = ("auto", "all", "train", "test")
@@ -33,6 +35,13 @@ class Fitted(NamedTuple):
 def check_part(part: str) -> None:
     """A mistake is told before any work."""
     check_choice("part", part, PARTS)
+
+
+def check_names(features: str, method: str) -> None:
+    """The same of names and settings, and of methods that a file cannot hold."""
+    find_descriptor(features)
+    classifier = find_method(method).make()
+    check_can_be_saved(getattr(classifier, "estimator", classifier), f"method {method}")
 
 
 def choose_part(dataset: Dataset, part: str, otherwise: str) -> Dataset:
@@ -73,8 +82,8 @@ def fit_model(
     thumbnails : whether voters keep a small picture
     seed, n_jobs, verbose : as in the estimators
     """
+    check_names(features, method)
     classifier = find_method(method).make(seed, n_jobs)
-    check_can_be_saved(getattr(classifier, "estimator", classifier), f"method {method}")
     rows, transformer, skipped = describe_training(dataset, features, store, seed, n_jobs, verbose)
     kept = dataset.take([i for i in range(len(dataset)) if i not in skipped])
     classes, labels = encoded(kept)
@@ -89,7 +98,7 @@ def fit_model(
         fitted = Pipeline([("scale", scaler), ("classifier", fitted)])
     facts = {"data": dataset.name, "kind": dataset.kind, "method": method, "items": len(kept), "seed": seed}
     facts |= {"features": features if transformer is not None else None, "skipped": len(skipped)}
-    model = Model(transformer, fitted, classes, None, facts)
+    model = Model(transformer, fitted, classes, None, facts, marks_of(kept, n_jobs))
     return Fitted(
         with_origins(model, kept, labels, thumbnails, n_jobs, verbose),
         {dataset.names[i]: why for i, why in skipped.items()},
@@ -111,7 +120,7 @@ def with_origins(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    return Model(model.features, model.classifier, model.classes, origins, model.facts)
+    return replace(model, origins=origins)
 
 
 def describe_training(

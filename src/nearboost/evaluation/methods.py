@@ -5,6 +5,7 @@ chosen inside the training rows: by the family's own judges, or by three folds f
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -19,6 +20,8 @@ NEIGHBORS = {"n_neighbors": (1, 3, 5, 7, 11, 15)}
 PENALTIES = {"C": (1, 10, 100, 1000)}
 KERNELS = {"C": (1, 10, 100), "gamma": (0.25, 1, 4)}
 STUMP_ROUNDS = 200
+WRITTEN = "settings are written NAME:SETTING=VALUE:SETTING=VALUE"
+WRONG_JOINT = re.compile(r"[,;\s]+(?=\w+=)")  # what people put between settings instead of a colon
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,11 @@ def find_methods(names: Iterable[str]) -> list[Method]:
 
 def find_method(name: str) -> Method:
     """The method of this name, as in the table or with settings of its own: ``n3:n_prototypes=0.1:loss=mat``."""
+    if WRONG_JOINT.search(name):
+        raise UsageError(f"{name!r} is not understood; {WRITTEN}: {WRONG_JOINT.sub(':', name)}.")
     base, *pairs = name.split(":")
+    if "=" in base:
+        raise UsageError(f"{base!r} is a setting without a method; {WRITTEN}.")
     if base not in METHODS:
         raise UsageError(f"There is no method {base!r}; use some of {', '.join(METHODS)}, or all.")
     method = METHODS[base]
@@ -105,21 +112,27 @@ def find_method(name: str) -> Method:
     grid = {setting: values for setting, values in (method.grid or {}).items() if setting not in given}
     units = {setting: unit for setting, unit in (method.units or {}).items() if setting not in given}
     title = f"{method.title}, {', '.join(pair.replace('=', ' = ') for pair in pairs)}"
-    return replace(
-        method,
-        name=name,
-        title=title,
-        settings={**method.settings, **given},
-        grid=grid or None,
-        units=units or None,
-    )
+    settings = {**method.settings, **given}
+    _check_values(method.kind()(**settings), name)
+    return replace(method, name=name, title=title, settings=settings, grid=grid or None, units=units or None)
+
+
+def _check_values(estimator: Any, name: str) -> None:
+    """What an estimator would say in `fit`, before any data is read."""
+    try:
+        if hasattr(estimator, "_check_parameters"):
+            estimator._check_parameters()
+        elif hasattr(estimator, "_parameter_constraints"):  # scikit-learn's
+            estimator._validate_params()
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{name!r} cannot be fitted: {error}") from None
 
 
 def _setting(pair: str, name: str) -> tuple[str, Any]:
     """A setting and its value: a number, true, false, null, or else a word."""
     setting, equals, value = pair.partition("=")
     if not (setting and equals and value):
-        raise UsageError(f"{name!r} is not understood; settings are written NAME:SETTING=VALUE:SETTING=VALUE.")
+        raise UsageError(f"{name!r} is not understood; {WRITTEN}.")
     try:
         given = json.loads(value)
     except ValueError:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.codes.l1 import L1Dictionary
+from nearboost.codes.l1 import L1Dictionary, check_solving
 from nearboost.inn.code_classifier import SparseCodeClassifier
 from nearboost.inn.decisions import ClassSums, Coder, ExplainedDecision, SharedResiduals
 
@@ -74,6 +74,10 @@ class SRCClassifier(SparseCodeClassifier):
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_solving(self.regularization, self.solver, self.neighborhood)
 
     def _decide_by(
         self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]

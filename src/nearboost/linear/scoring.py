@@ -45,7 +45,10 @@ class LinearScores:
         return self._objective.probabilities(scores, self._coding.multilabel)
 
     def predict_top(self, X: Any, k: int = 5) -> NDArray[Any]:
-        """The ``k`` classes with the largest scores, or all of fewer, largest first; the first of equals."""
+        """The ``k`` classes with the largest scores, largest first; the first of equals.
+
+        There are at most as many columns as classes: fewer than ``k`` where there are fewer classes.
+        """
         check_whole("k", k)
         scores = self._scores(X)
         if scores.shape[1] == 1 and not self._coding.multilabel:

@@ -9,6 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from nearboost.base.validation import plain
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -102,7 +104,7 @@ class Coding:
         unknown = np.setdiff1d(y, self.classes)
         if len(unknown):
             raise ValueError(
-                f"y holds {unknown[0]!r}, which is not among the classes given to the first partial_fit; "
+                f"y holds {plain(unknown[0])}, which is not among the classes given to the first partial_fit; "
                 "announce all classes there."
             )
         return targets_from_classes(np.searchsorted(self.classes, y), len(self.classes))

@@ -1,12 +1,15 @@
 """The voters on an image as a picture: thumbnails with their signed votes."""
 
 import io
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.disk import check_target
+from nearboost.base.errors import UsageError
 from nearboost.base.images import as_color, in_unit_range, needs, read_image
 from nearboost.models.model import Model
 from nearboost.models.votes import Vote, Voter
@@ -16,6 +19,13 @@ TILE, PICTURE, LINE, MARGIN = 150, 112, 16, 20
 QUERY = 192
 INK, PALE, PAPER, NOTHING = "#1a1a1a", "#6b6b6b", "#ffffff", "#e4e4e4"
 FOR, AGAINST = "#1f6fb4", "#c2571a"  # told apart by people who see few colours
+# Of many systems; Pillow looks for them where each system keeps its fonts.
+FONTS = (
+    *("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Arial Unicode.ttf", "segoeui.ttf"),
+    *("NotoSansCJK-Regular.ttc", "wqy-microhei.ttc", "msyh.ttc", "YuGothM.ttc", "malgun.ttf", "PingFang.ttc"),
+    *("NotoSansArabic-Regular.ttf", "NotoSansHebrew-Regular.ttf", "NotoSansDevanagari-Regular.ttf", "Nirmala.ttc"),
+)
+NO_LETTER = "\U0010ffff"
 TILE_HEIGHT = PICTURE + 3 * LINE + 22
 
 
@@ -59,11 +69,11 @@ def _write_head(draw: Any, vote: Vote, name: str, n_shown: int, width: int) -> N
         (f"Votes about {vote.about}", 16, INK),
         (signed(in_favour) + " for it", 16, FOR),
         (signed(against) + " against it", 16, AGAINST),
-        (f"The {n_shown} strongest of {len(vote.voters)} voters", 14, PALE),
+        (vote.told(n_shown), 14, PALE),
     ]
     top = MARGIN
     for text, size, color in lines:
-        draw.text((left, top), fitted(draw, text, size, room), fill=color, font=font(size))
+        _write(draw, (left, top), text, size, color, room)
         top += size + 12
 
 
@@ -81,7 +91,7 @@ def _draw_voter(page: Any, draw: Any, model: Model, voter: Voter, corner: tuple[
     lines = [(signed(voter.vote), 15, color), (voter.label, 13, INK), (voter.name, 12, PALE)]
     at = top + PICTURE + 13
     for text, size, ink in lines:
-        draw.text((left, at), fitted(draw, text, size, room, keep_end=ink == PALE), fill=ink, font=font(size))
+        _write(draw, (left, at), text, size, ink, room, keep_end=ink == PALE)
         at += LINE + 1
 
 
@@ -97,25 +107,59 @@ def signed(vote: float) -> str:
     return f"{vote:+.3f}"  # a hyphen: the font has no minus sign
 
 
-def font(size: int) -> Any:
-    return needs("PIL.ImageFont").load_default(size)
+def _write(
+    draw: Any, at: tuple[int, int], text: str, size: int, color: str, room: float, *, keep_end: bool = False
+) -> None:
+    """A line of text in a font that has its letters, cut to a width."""
+    text, font = legible(text, size)
+    draw.text(at, fitted(draw, text, font, room, keep_end=keep_end), fill=color, font=font)
 
 
-def fitted(draw: Any, text: str, size: int, room: float, *, keep_end: bool = False) -> str:
+def legible(text: str, size: int) -> tuple[str, Any]:
+    """The text and the first font that has all its letters; where there is none, other letters as \\u4e2d."""
+    for name in (None, *FONTS):
+        font = find_font(name, size)
+        if font is not None and not any(lacks(font, letter) for letter in set(text)):
+            return text, font
+    return text.encode("ascii", "backslashreplace").decode(), find_font(None, size)
+
+
+@cache
+def find_font(name: str | None, size: int) -> Any:
+    """Pillow's own font, or one of the system; None where it is not there."""
+    fonts = needs("PIL.ImageFont")
+    try:
+        return fonts.load_default(size) if name is None else fonts.truetype(name, size)
+    except OSError:
+        return None
+
+
+def lacks(font: Any, letter: str) -> bool:
+    """Whether a letter is drawn as the box that stands for all letters that a font has not."""
+    drawn, box = font.getmask(letter), font.getmask(NO_LETTER)
+    return not letter.isspace() and drawn.size == box.size and bytes(drawn) == bytes(box)
+
+
+def fitted(draw: Any, text: str, font: Any, room: float, *, keep_end: bool = False) -> str:
     """The text, cut to a width: of a path, the end says more."""
-    if draw.textlength(text, font=font(size)) <= room:
+    if draw.textlength(text, font=font) <= room:
         return text
-    while text and draw.textlength(text + "…", font=font(size)) > room:
+    while text and draw.textlength(text + "…", font=font) > room:
         text = text[1:] if keep_end else text[:-1]
     return "…" + text if keep_end else text + "…"
 
 
-def draw_item(model: Model, vote: Vote, item: str, out: Path | None, most: int = MOST) -> Path:
-    """Write the voters on an image file beside it, or where ``out`` says."""
+def check_picture(item: str, out: Path | None) -> Path:
+    """Where the picture of an item's voters goes: where ``out`` says, or into the present folder."""
     path = out or Path(f"{Path(item).stem}-voters.png")
     if path.suffix.lower() != ".png":
-        raise ValueError(f"{path} is to hold a picture; give a name that ends in .png.")
-    if path.exists() and path.samefile(item):
-        raise ValueError(f"{path} is the image to be explained; give another name for the picture.")
-    path.write_bytes(draw_vote(model, vote, read_image(item), Path(item).name, most))
+        raise UsageError(f"{path} is to hold a picture; give a name that ends in .png.")
+    check_target(path)
+    if path.exists() and Path(item).exists() and path.samefile(item):
+        raise UsageError(f"{path} is the image to be explained; give another name for the picture.")
     return path
+
+
+def draw_item(model: Model, vote: Vote, item: str, path: Path, most: int = MOST) -> None:
+    """Write the voters on an image file to another one."""
+    path.write_bytes(draw_vote(model, vote, read_image(item), Path(item).name, most))

@@ -115,7 +115,7 @@ def as_lines(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _lines_of(title: str, one: Mapping[str, Any], indent: str = "") -> list[str]:
-    lines = [f"{indent}{title:<16}{one['class']}"]
+    lines, chosen = [f"{indent}{title:<16}{one['class']}"], dict(one.get("chosen", {}))
     for name, value in one["parameters"].items():
         steps = value if isinstance(value, list) else []
         if name == "steps":
@@ -124,6 +124,12 @@ def _lines_of(title: str, one: Mapping[str, Any], indent: str = "") -> list[str]
         elif isinstance(value, Mapping) and "class" in value:
             lines += _lines_of(name, value, indent + "  ")
         else:
-            lines.append(f"{indent}  {name} = {value!r}")
-    lines += [f"{indent}  {name}: {value!r} (chosen)" for name, value in one.get("chosen", {}).items()]
-    return lines
+            found = chosen.pop(name, value)
+            by_fit = "" if found == value else f", chosen by the fit: {_shown(found)}"
+            lines.append(f"{indent}  {name} = {_shown(value)}{by_fit}")
+    return [*lines, *(f"{indent}  {name} = {_shown(value)}, found by the fit" for name, value in chosen.items())]
+
+
+def _shown(value: Any) -> str:
+    """Numbers with six digits; all of them are in the JSON."""
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)

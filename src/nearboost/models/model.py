@@ -47,7 +47,7 @@ class Prediction:
     classes: tuple[str, ...]
 
     def top(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The n likeliest classes of each item by number, and their probabilities."""
+        """The n likeliest classes of each item by number, or all of fewer, and their probabilities."""
         if self.probabilities is None:
             raise ValueError("This classifier gives no probabilities, so classes cannot be ranked; leave top out.")
         n = min(n, len(self.classes))
@@ -66,6 +66,7 @@ class Model:
     classes : names of the classes
     origins : where training rows came from; those that vote, or all where all rows are kept
     facts : what else is to be known, for people: data, method, number of items
+    marks : of all items that it was fitted on, see `marks_of`; None where the file is older
     """
 
     features: Any
@@ -73,6 +74,7 @@ class Model:
     classes: tuple[str, ...]
     origins: Origins | None
     facts: dict[str, Any]
+    marks: NDArray[np.uint64] | None = None
 
     def describe(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Described:
         """Rows of paths or images, one at a time, or of a matrix as it is; what cannot be read is skipped."""
@@ -80,6 +82,12 @@ class Model:
             rows = np.asarray(items)
             if rows.ndim != 2 or rows.dtype.kind not in "biuf":
                 raise ValueError("This model was fitted on rows of numbers; give a matrix, not images.")
+            wanted = getattr(self.classifier, "n_features_in_", rows.shape[1])
+            if rows.shape[1] != wanted:
+                raise ValueError(
+                    f"This model takes rows of {wanted} numbers, and rows of {rows.shape[1]} were given; describe "
+                    "the items with the features of the rows that it was fitted on, or fit a model to these rows."
+                )
             return Described(as_floats(rows), np.arange(len(rows), dtype=np.int64), {})
         return describe_images(self.features, items, n_jobs=n_jobs, verbose=verbose)
 
@@ -142,7 +150,9 @@ def _is_whole(model: Model) -> bool:
     can_be_asked = hasattr(model.classifier, "predict")
     can_describe = model.features is None or hasattr(model.features, "transform")
     has_origins = model.origins is None or isinstance(model.origins, Origins)
-    return has_names and can_be_asked and can_describe and has_origins and isinstance(model.facts, dict)
+    has_marks = model.marks is None or (isinstance(model.marks, np.ndarray) and model.marks.dtype == np.uint64)
+    has_others = has_origins and has_marks and isinstance(model.facts, dict)
+    return has_names and can_be_asked and can_describe and has_others
 
 
 def voters_of(classifier: Any, n_training: int) -> NDArray[np.int64]:

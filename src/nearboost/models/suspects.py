@@ -17,6 +17,7 @@ from nearboost.models.model import Model
 from nearboost.models.origins import thumbnail
 
 N_FOLDS = 5
+TITLE = "Suspects of"
 COLUMNS = ("name", "label", "said", "probability_of_label", "probability_of_said")
 
 
@@ -151,8 +152,18 @@ def suspects_csv(findings: Findings) -> str:
     return file.getvalue()
 
 
-def suspects_page(findings: Findings, title: str) -> str:
-    """A page of thumbnails that asks for nothing from elsewhere."""
+def is_suspects_table(text: str) -> bool:
+    """Whether a file came from `suspects_csv`, and nobody added columns."""
+    return text.partition("\n")[0] == ",".join(COLUMNS)
+
+
+def is_suspects_page(text: str) -> bool:
+    """Whether a file came from `suspects_page`."""
+    return f"<title>{TITLE} " in text
+
+
+def suspects_page(findings: Findings, model: str) -> str:
+    """A page of thumbnails that asks for nothing from elsewhere; ``model`` is the name of its file."""
     from jinja2 import Environment, PackageLoader
 
     pages = Environment(loader=PackageLoader("nearboost.models"), autoescape=True)
@@ -167,4 +178,4 @@ def suspects_page(findings: Findings, title: str) -> str:
         }
         for one in findings.suspects
     ]
-    return pages.get_template("suspects.html").render(title=title, cards=cards, findings=findings)
+    return pages.get_template("suspects.html").render(title=f"{TITLE} {model}", cards=cards, findings=findings)

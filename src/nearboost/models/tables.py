@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from nearboost.base.disk import check_target
+from nearboost.base.errors import UsageError
 from nearboost.models.model import Prediction
 from nearboost.models.votes import names_of
 
@@ -70,8 +72,11 @@ def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
 
 def check_table_name(path: Path | None) -> None:
     """The ending says what to write; a mistake is told before any work."""
-    if path is not None and path.suffix.lower() not in (".csv", ".parquet"):
-        raise ValueError(f"{path} has no ending that says what to write; use .csv or .parquet.")
+    if path is None:
+        return
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise UsageError(f"{path} has no ending that says what to write; use .csv or .parquet.")
+    check_target(path)
 
 
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

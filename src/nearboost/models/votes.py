@@ -40,15 +40,19 @@ class Vote:
 
     Attributes
     ----------
+    name : what the item is called
     said : the class that the model says
     probability : of that class, where the classifier gives one
     about : the class that votes are for or against
-    voters : the strongest first
+    score : of that class; boosted neighbours' votes and what is said without voters add up to it
+    voters : the strongest first; some may have a vote of 0
     """
 
+    name: str
     said: str
     probability: float | None
     about: str
+    score: float
     voters: list[Voter]
 
     @property
@@ -57,8 +61,17 @@ class Vote:
         votes = np.array([voter.vote for voter in self.voters])
         return float(votes[votes > 0].sum()), float(votes[votes < 0].sum())
 
+    def told(self, most: int) -> str:
+        """How many of those who said something are among the first so many."""
+        n_voters = sum(voter.vote != 0 for voter in self.voters)
+        silent = len(self.voters) - n_voters
+        told = f"The {most} strongest of {n_voters} voters" if most < n_voters else f"All voters: {n_voters}"
+        return told + (f"; neighbours without a vote: {silent}" if silent else "")
 
-def explain(model: Model, rows: NDArray[Any], about: str | None = None) -> list[Vote]:
+
+def explain(
+    model: Model, rows: NDArray[Any], about: str | None = None, names: Sequence[str] | None = None
+) -> list[Vote]:
     """The voters on some rows, for and against the class ``about``, or the one that the model says.
 
     Boosted neighbours: what each adds to the score of the class. Codes: the weight of a sample, negative where it
@@ -66,7 +79,7 @@ def explain(model: Model, rows: NDArray[Any], about: str | None = None) -> list[
     """
     if not hasattr(model.last_step, "explain"):
         raise ValueError(
-            f"{type(model.last_step).__name__} has no voters to show; fit unn, n3, mlnn, knn, innc or src."
+            f"{type(model.last_step).__name__} has no voters to show; fit unn, n3, mlnn, mapboost, innc or src."
         )
     if about is not None and about not in model.classes:
         raise ValueError(f"The model has no class {about!r}; use one of {', '.join(model.classes[:15])}.")
@@ -79,7 +92,16 @@ def explain(model: Model, rows: NDArray[Any], about: str | None = None) -> list[
         asked = about or likeliest
         code = model.classes.index(asked)
         sure = None if predicted.probabilities is None else float(predicted.probabilities[i, code])
-        votes.append(Vote(said, sure if asked == said else None, asked, _voters(model, explanation, code)))
+        votes.append(
+            Vote(
+                names[i] if names is not None else f"row {i}",
+                said,
+                sure if asked == said else None,
+                asked,
+                _score(explanation, code),
+                _voters(model, explanation, code),
+            )
+        )
     return votes
 
 
@@ -93,6 +115,15 @@ def _voters(model: Model, explanation: Any, code: int) -> list[Voter]:
         signed = signed_votes(explanation, code)
     order = np.argsort(-np.abs(signed), kind="stable")
     return [_voter(model, int(rows[i]), float(signed[i]), distances[i]) for i in order.tolist()]
+
+
+def _score(explanation: Any, code: int) -> float:
+    if isinstance(explanation, CodeExplanation):
+        return float(explanation.scores[code])
+    total = explanation.total()
+    if len(total) == 1 and len(explanation.classes) == 2:
+        return float(total[0] if code == 1 else -total[0])
+    return float(total[code])
 
 
 def signed_votes(explanation: Explanation, code: int) -> NDArray[np.float64]:
@@ -122,16 +153,16 @@ def names_of(label: Any, classes: Sequence[str]) -> list[str]:
 
 def explain_item(model: Model, item: str, *, row: int = 0, about: str | None = None) -> Vote:
     """The vote on an image file, or on one row of a file of rows."""
+    opened = open_items(model, [item])
     if model.features is not None and Path(item).is_dir():
         raise ValueError(f"{item} is a folder; give one image to explain.")
-    opened = open_items([item], are_images=model.features is not None)
     if model.features is None and row >= len(opened.items):
         raise ValueError(f"{item} has {len(opened.items)} rows, and row {row} is asked for; they count from 0.")
-    chosen = opened.items[:1] if model.features is not None else opened.items[row : row + 1]
-    found = model.describe(chosen)
+    place = row if model.features is None else 0
+    found = model.describe(opened.items[place : place + 1])
     if found.skipped:
         raise ValueError(found.skipped[0])
-    return explain(model, found.rows, about)[0]
+    return explain(model, found.rows, about, [opened.names[place]])[0]
 
 
 def as_lines(vote: Vote, most: int) -> list[str]:
@@ -139,7 +170,12 @@ def as_lines(vote: Vote, most: int) -> list[str]:
     sure = "" if vote.probability is None else f" ({vote.probability:.1%})"
     in_favour, against = vote.balance
     wide = max([len(voter.label) for voter in vote.voters[:most]], default=0)
-    lines = [f"Said: {vote.said}{sure}", f"Votes about {vote.about}: {in_favour:+.4f} for, {against:+.4f} against"]
+    lines = [
+        f"Item: {vote.name}",
+        f"Said: {vote.said}{sure}",
+        f"Votes about {vote.about}: {in_favour:+.4f} for, {against:+.4f} against, score {vote.score:+.4f}",
+        vote.told(most),
+    ]
     for voter in vote.voters[:most]:
         far = "" if voter.distance is None else f"  distance {voter.distance:.4g}"
         lines.append(f"{voter.vote:+9.4f}  {voter.label:<{wide}}  {voter.name}{far}")
