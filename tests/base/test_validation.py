@@ -10,6 +10,7 @@ from nearboost.base.validation import (
     check_positive,
     check_weights,
     check_whole,
+    float_type,
 )
 
 
@@ -90,3 +91,13 @@ def test_check_not_negative_without_a_meaning_of_zero():
     for wrong in (-1, np.nan, np.inf, "1", None, True):
         with pytest.raises(ValueError, match=r"smoothing=.* must be a number of at least 0\."):
             check_not_negative("smoothing", wrong)
+
+
+@pytest.mark.parametrize("kind", ["u1", "i2", "?", "f2", "<f4", ">f4"])
+def test_float32_where_it_holds_all_numbers_of_a_type(kind):
+    assert float_type(np.dtype(kind)) is np.float32
+
+
+@pytest.mark.parametrize("kind", ["i4", "u8", "<f8", ">f8"])
+def test_float64_for_all_others(kind):
+    assert float_type(np.dtype(kind)) is np.float64

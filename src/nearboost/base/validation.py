@@ -15,6 +15,11 @@ def plain(value: object) -> str:
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
+def float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    """float32 where it holds all numbers of a type exactly, else float64."""
+    return np.float32 if np.can_cast(dtype, np.float32) else np.float64
+
+
 def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:
     """``value`` must be one of ``choices``."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import whole_file
+from nearboost.base.validation import float_type
 
 DONE, FAILED = "done", "failed"
 WORST, MOST_PROTOTYPES = 24, 60  # shown in the report
@@ -103,7 +104,7 @@ def prepared(
     X: NDArray[Any], queries: NDArray[Any], scale: bool
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Rows as float32 or float64; with ``scale``, mean 0 and deviation 1 on the training rows."""
-    kind = np.float64 if X.dtype == np.float64 else np.float32
+    kind = float_type(X.dtype)
     X, queries = np.ascontiguousarray(X, dtype=kind), np.ascontiguousarray(queries, dtype=kind)
     if scale:
         mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)

@@ -1,12 +1,11 @@
 """The images of a data set as rows on disk, in a folder that is itself a data set of vectors."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nearboost.base.disk import reserve
+from nearboost.base.disk import reserve, whole_file
 from nearboost.datasets import DataError, Dataset
 from nearboost.evaluation.descriptors import describe, find_descriptor
 from nearboost.features.store import OK, extract
@@ -66,13 +65,12 @@ def extract_rows(
 def _write(dataset: Dataset, out: Path, file: Path, numbers: Any, failed: dict[int, str]) -> dict[str, Any]:
     kept = np.flatnonzero(numbers >= 0)
     rows = np.load(file, mmap_mode="r")
-    made = out / ".X.new"
-    copied = np.lib.format.open_memmap(made, "w+", rows.dtype, (len(kept), rows.shape[1]))
-    reserve(made)
-    for start in range(0, len(kept), 1024):
-        copied[start : start + 1024] = rows[numbers[kept[start : start + 1024]]]
-    copied.flush()
-    os.replace(made, out / "X.npy")
+    with whole_file(out / "X.npy") as made:
+        copied = np.lib.format.open_memmap(made, "w+", rows.dtype, (len(kept), rows.shape[1]))
+        reserve(made)
+        for start in range(0, len(kept), 1024):
+            copied[start : start + 1024] = rows[numbers[kept[start : start + 1024]]]
+        copied.flush()
     some = dataset.take(kept)
     columns = {"file_name": list(some.names), "label": some.labels.tolist()}
     if some.part is not None:

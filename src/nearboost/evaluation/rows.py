@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nearboost.base.disk import reserve, whole_file
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
+from nearboost.base.validation import float_type
 from nearboost.datasets import Dataset
 from nearboost.evaluation.cells import write_json
 from nearboost.evaluation.descriptors import Descriptor, describe
@@ -156,10 +157,9 @@ def hash_of_rows(rows: NDArray[Any]) -> str:
 
 
 def copy_rows(rows: NDArray[Any], file: Path) -> None:
-    """A npy file of the rows, some at a time; integers become float32."""
-    kind = np.float64 if rows.dtype == np.float64 else np.float32
+    """A npy file of the rows as floats, some at a time."""
     with whole_file(file) as made:
-        copy = np.lib.format.open_memmap(made, "w+", kind, rows.shape)
+        copy = np.lib.format.open_memmap(made, "w+", float_type(rows.dtype), rows.shape)
         reserve(made)
         start = 0
         for block in blocks_of(rows):

@@ -14,6 +14,7 @@ from nearboost.base.images import ImageError, pixels_of
 from nearboost.base.model_files import ModelFileError, load
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
+from nearboost.base.validation import float_type
 from nearboost.ensemble.split import SplitClassifier
 from nearboost.inn.code_classifier import SparseCodeClassifier
 from nearboost.models.origins import Origins
@@ -170,8 +171,8 @@ def voters_of(classifier: Any, n_training: int) -> NDArray[np.int64]:
 
 
 def as_floats(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows in float32, those of float64 as they are: in fits and in queries alike."""
-    return np.asarray(rows, dtype=np.float64 if rows.dtype == np.float64 else np.float32)
+    """Rows in float32 or float64, whichever holds them: in fits and in queries alike."""
+    return np.asarray(rows, dtype=float_type(rows.dtype))
 
 
 def describe_images(

@@ -2,14 +2,13 @@
 
 import csv
 import io
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nearboost.base.disk import check_target
+from nearboost.base.disk import check_target, whole_file
 from nearboost.base.errors import UsageError
 from nearboost.models.model import Prediction
 from nearboost.models.votes import names_of
@@ -82,15 +81,11 @@ def check_table_name(path: Path | None) -> None:
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """A .csv or .parquet file, which replaces another one only when it is complete."""
     check_table_name(path)
-    made = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
+    with whole_file(path) as made:
         if path.suffix.lower() == ".csv":
             made.write_text(as_csv(columns), encoding="utf-8")
         else:
             _write_parquet(made, columns)
-        os.replace(made, path)
-    finally:
-        made.unlink(missing_ok=True)
 
 
 def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

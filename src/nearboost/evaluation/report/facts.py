@@ -91,7 +91,9 @@ def with_gallery(runs: Mapping[Any, list[Result]], measure: str) -> list[Result]
 
 
 def mean_of(run: Cells, measure: str) -> float:
-    return float(np.mean([cell["measures"][measure] for cell in run]))
+    """Over the splits that tell; a run none of which tells comes last."""
+    told = [cell["measures"][measure] for cell in run if cell["measures"][measure] is not None]
+    return float(np.mean(told)) if told else -np.inf
 
 
 def leaderboard(runs: Mapping[Any, list[Result]], best: Cells | None, measure: str) -> list[Entry]:
