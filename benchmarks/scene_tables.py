@@ -1,9 +1,10 @@
 """Table 3 of the INN paper, on Scene-15: ``python -m benchmarks.scene_tables``.
 
 100 images of each class to train and 100 others to test, three random splits. NBNN, NBINN and NBSR on `Nimble`
-features, by one search for the 100 nearest training descriptors that all three share; INN-SPM, ScSPM and LLC on
-dense SIFT with a linear support vector machine, one class against the rest, squared hinge, C by folds of the
-training images. All that is learned is learned from the training images of a split.
+features, by one search for the 100 nearest training descriptors that all three share, and once more with the
+mirror images of the training images beside them; INN-SPM, ScSPM and LLC on dense SIFT with a linear support
+vector machine, one class against the rest, squared hinge, C by folds of the training images. All that is learned
+is learned from the training images of a split.
 
 The three by a neighbourhood are also compared with their exact selves, 20 images of a class to train and 20 to
 test.
@@ -43,7 +44,8 @@ PYRAMIDS = {"INN-SPM": "inn", "LLC": "llc", "ScSPM": "sparse"}
 PER_CLASS, FEW_PER_CLASS = 100, 20
 NEIGHBORHOOD = 100
 LONGEST_SIDE = 300
-PARTS = ("NBNN", *PYRAMIDS, "agreement")
+MIRRORED = ", mirrored"
+PARTS = ("NBNN", "NBNN" + MIRRORED, *PYRAMIDS, "agreement")
 COSTS = [3.0, 10.0, 30.0, 100.0]
 
 Row = dict[str, Any]
@@ -88,21 +90,37 @@ class Stopwatch:
         return self.last - before
 
 
-def voted(split: Images, n_jobs: int) -> list[Row]:
+class Mirrored(Sequence[NDArray[Any]]):
+    """Images that are read when asked for, left and right exchanged."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = paths
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, i: Any) -> Any:
+        return np.ascontiguousarray(read_image(self.paths[i])[:, ::-1])
+
+
+def voted(split: Images, n_jobs: int, mirrored: bool) -> list[Row]:
     """NBNN, NBINN and NBSR by one search."""
     watch = Stopwatch()
     nimble = Nimble(n_jobs=n_jobs).fit(split.train)
     learning = watch()
-    train, test = ([one.values for one in nimble.transform(paths)] for paths in (split.train, split.test))
-    describing = watch() / (len(split.train) + len(split.test))
-    nearby = Nearby(train, split.y_train, NEIGHBORHOOD, n_jobs)
+    known: list[Sequence[Any]] = [split.train, *([Mirrored(split.train)] if mirrored else [])]
+    train = [one.values for some in known for one in nimble.transform(some)]
+    test = [one.values for one in nimble.transform(split.test)]
+    describing = watch() / (len(train) + len(test))
+    nearby = Nearby(train, np.tile(split.y_train, len(known)), NEIGHBORHOOD, n_jobs)
     found = nearby.search(test)
     searching = watch() / len(test)
     rows = []
     for name, representation in VOTED.items():
         scores = nearby.scores(representation, found)
         rows.append({
-            "method": name, **scored(split.y_test, scores.argmax(axis=1)), "learning_s": learning,
+            "method": name + MIRRORED * mirrored, **scored(split.y_test, scores.argmax(axis=1)),
+            "learning_s": learning,
             "describing_ms": 1000 * describing, "searching_ms": 1000 * searching,
             "deciding_ms": 1000 * watch() / len(test),
         })  # fmt: skip
@@ -214,8 +232,10 @@ def measure(methods: Sequence[str], seeds: Sequence[int], fresh: bool, n_jobs: i
         if missing(seed, name):
             split = images(seed)
             pooling = PYRAMIDS.get(name)
-            found = [{"method": name, **pooled(split, pooling, n_jobs)}] if pooling else voted(split, n_jobs)
-            add(seed, found)
+            if pooling:
+                add(seed, [{"method": name, **pooled(split, pooling, n_jobs)}])
+            else:
+                add(seed, voted(split, n_jobs, mirrored=name.endswith(MIRRORED)))
     if "agreement" in methods and not results["agreement"]:
         results["agreement"] = agreement(seeds[0], n_jobs)
     write_results(NAME, results)
@@ -231,7 +251,8 @@ def report(results: Row) -> str:
         found = values(name, field)
         return f"{np.mean(found):,.{digits}f}" if found else ""
 
-    methods = [name for name in (*VOTED, *PYRAMIDS) if values(name, "accuracy")]
+    votes = [*VOTED, *(name + MIRRORED for name in VOTED)]
+    methods = [name for name in (*votes, *PYRAMIDS) if values(name, "accuracy")]
     accuracies = [
         [name, f"{PAPER[name]:.1f}" if name in PAPER else "", percent(values(name, "accuracy")),
          percent(values(name, "per_class"))]
@@ -240,7 +261,7 @@ def report(results: Row) -> str:
     by_votes = [
         [name, *(mean(name, field) for field in ("learning_s", "describing_ms", "searching_ms")),
          mean(name, "deciding_ms", 1)]
-        for name in methods if name in VOTED
+        for name in methods if name in votes
     ]  # fmt: skip
     by_pooling = [
         [name, *(mean(name, field) for field in ("learning_s", "describing_ms", "fitting_s")),
