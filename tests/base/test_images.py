@@ -291,6 +291,7 @@ def test_pixels_without_meaning():
         (np.full((3, 3), -0.5), "negative pixels, down to -0.5"),
         (np.full((3, 3), -3, dtype=np.int16), "negative pixels, down to -3"),
         (np.full((3, 3), 3), "dtype int64, which does not tell its largest value"),
+        (np.full((3, 3), 4000, dtype=np.uint32), "dtype uint32, which does not tell its largest value"),
     ]:
         with pytest.raises(ValueError, match=message):
             in_unit_range(wrong)
@@ -319,3 +320,41 @@ def test_a_file_nobody_may_read(tmp_path):
         pytest.skip("this user may read everything")
     with pytest.raises(ImageError, match=r"a.png cannot be opened: Permission denied"):
         read_image(path)
+
+
+@pytest.mark.parametrize("mode", ["P", "CMYK", "RGB", "L"])
+@pytest.mark.parametrize("compression", [None, "tiff_lzw"])
+def test_tiff_files_are_turned_once(tmp_path, mode, compression):
+    """Whoever decodes them: tifffile and OpenCV do not turn them, Pillow does."""
+    image = Image.fromarray(RGB).convert(mode)
+    image.save(tmp_path / "plain.tif", compression=compression)
+    plain = read_image(tmp_path / "plain.tif")
+    for orientation, turned in [(3, plain[::-1, ::-1]), (6, np.rot90(plain, -1)), (8, np.rot90(plain))]:
+        tags = Image.Exif()
+        tags[274] = orientation
+        image.save(tmp_path / "turned.tif", compression=compression, exif=tags)
+        np.testing.assert_array_equal(read_image(tmp_path / "turned.tif"), turned)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "P", "CMYK", "YCbCr", "HSV", "LA", "I;16"])
+def test_images_of_pillow_are_what_they_show(mode):
+    """Their arrays may be numbers of a palette, inks or other colours."""
+    image = Image.fromarray(GREY16 if mode == "I;16" else RGB)
+    shown = as_grey(in_unit_range(pixels_of(image)))
+    [given] = as_images(image if mode == "I;16" else image.convert(mode))
+    found = as_grey(in_unit_range(pixels_of(given)))
+    assert found.shape == GREY.shape
+    assert np.abs(found - shown).mean() < 0.05
+
+
+def test_images_of_pillow_are_turned(tmp_path):
+    tags = Image.Exif()
+    tags[274] = 6
+    Image.fromarray(RGB).save(tmp_path / "a.png", exif=tags)
+    with Image.open(tmp_path / "a.png") as image:
+        np.testing.assert_array_equal(pixels_of(image), read_image(tmp_path / "a.png"))
+
+
+def test_a_mapping_is_no_list_of_images():
+    with pytest.raises(ValueError, match="Got dict where images are wanted; give a list"):
+        as_images({"a": GREY})

@@ -5,7 +5,7 @@ a file is read, so arrays need none of them.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -108,18 +108,23 @@ def _from_common(file: BinaryIO, name: str, max_pixels: int, page: int, is_deep:
         if page >= getattr(image, "n_frames", 1):
             raise ImageError(f"{name} holds {getattr(image, 'n_frames', 1)} images and none numbered {page}.")
         image.seek(page)
-        orientation = image.getexif().get(ORIENTATION, 1)
         image.load()  # raises where the file is cut short
+        orientation = image.getexif().get(ORIENTATION, 1)  # after loading, which turns TIFF files
         if is_deep and image.mode in ("RGB", "RGBA", "LA"):  # Pillow keeps 8 of the 16 bits
             return _from_opencv(file, name), orientation
-        if image.mode in DEEP_MODES:
-            return np.asarray(image).astype(DEEP_MODES[image.mode]), orientation
-        if image.mode in COLOR_MODES:
-            return np.asarray(image), orientation
-        if image.mode == "1":
-            return np.asarray(image.convert("L")), orientation
-        has_alpha = image.mode in WITH_ALPHA or "transparency" in image.info
-        return np.asarray(image.convert("RGBA" if has_alpha else "RGB")), orientation
+        return _from_pillow(image), orientation
+
+
+def _from_pillow(image: Any) -> NDArray[Any]:
+    """Grey, RGB or RGBA from an image of any mode."""
+    if image.mode in DEEP_MODES:
+        return np.asarray(image).astype(DEEP_MODES[image.mode])
+    if image.mode in COLOR_MODES:
+        return np.asarray(image)
+    if image.mode == "1":
+        return np.asarray(image.convert("L"))
+    has_alpha = image.mode in WITH_ALPHA or "transparency" in image.info
+    return np.asarray(image.convert("RGBA" if has_alpha else "RGB"))
 
 
 def _from_tiff(file: BinaryIO, name: str, max_pixels: int, page: int) -> tuple[NDArray[Any], int] | None:
@@ -195,11 +200,14 @@ def needs(module: str) -> Any:
 def as_images(given: Any) -> Sequence[Any]:
     """Several images from what a user gives, none of them read yet.
 
-    One path or one array of shape (height, width) or (height, width, 1, 3 or 4) is one image. Several come as a
+    One path, one array of shape (height, width) or (height, width, 1, 3 or 4) or one image of Pillow is one image.
+    Several come as a
     list or another sequence of such, which may be lazy; never as one stacked array, because a stack of three
     images cannot be told from one image of three channels.
     """
     if isinstance(given, str | os.PathLike):
+        return [given]
+    if hasattr(given, "getexif"):  # of Pillow
         return [given]
     if hasattr(given, "__array__") or hasattr(given, "__array_interface__"):
         array = np.asarray(given)
@@ -211,7 +219,7 @@ def as_images(given: Any) -> Sequence[Any]:
                 "1, 3 or 4), and several as a list, for example list(stack)."
             )
         return [given]
-    if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
+    if not hasattr(given, "__len__") or not hasattr(given, "__getitem__") or isinstance(given, Mapping):
         raise ValueError(
             f"Got {type(given).__name__} where images are wanted; give a list of arrays or of paths, or a "
             "sequence with a length."
@@ -220,10 +228,14 @@ def as_images(given: Any) -> Sequence[Any]:
 
 
 def pixels_of(given: Any, which: str = "The image") -> NDArray[Any]:
-    """One image as an array: read where it is a path, checked where it is an array."""
+    """One image as an array: read where it is a path, converted where it is Pillow's, and checked."""
     if isinstance(given, str | os.PathLike):
         return read_image(given)
-    array = np.asarray(given)
+    if hasattr(given, "getexif"):  # of Pillow, whose arrays may be numbers of a palette, or inks
+        array = _from_pillow(given)
+        array = _upright(array, given.getexif().get(ORIENTATION, 1))
+    else:
+        array = np.asarray(given)
     if not _is_image(array) or array.size == 0 or array.dtype.kind not in "buif":
         raise ValueError(
             f"{which} has shape {array.shape} and dtype {array.dtype}; give numbers of shape (height, width) or "
@@ -252,7 +264,7 @@ def in_unit_range(pixels: NDArray[Any], scaling: str = "dtype", which: str = "Th
     which : what a message calls the image
     """
     check_choice("scaling", scaling, SCALINGS)
-    if pixels.dtype.kind in "if":
+    if pixels.dtype.kind in "uif":
         _check_values(pixels, scaling, which)
     color = pixels[..., :3] if pixels.ndim == 3 else pixels
     whole = _whole(pixels.dtype)
@@ -271,22 +283,22 @@ def _whole(dtype: np.dtype[Any]) -> float:
 
 
 def _check_values(pixels: NDArray[Any], scaling: str, which: str) -> None:
+    if scaling == "dtype" and pixels.dtype.kind in "ui" and pixels.dtype.itemsize > 2:
+        raise ValueError(
+            f"{which} is of dtype {pixels.dtype}, which does not tell its largest value; convert it to uint8 or "
+            'uint16 or use scaling="image".'
+        )
+    if pixels.dtype.kind == "u":
+        return
     if not np.isfinite(pixels).all():
         raise ValueError(f"{which} holds NaN or infinite pixels; fill them first.")
     least, most = float(pixels.min()), float(pixels.max())
     if least < (-OUTSIDE if pixels.dtype.kind == "f" else 0):
         raise ValueError(f"{which} holds negative pixels, down to {least:g}; shift them to 0 and above.")
-    if scaling == "image":
-        return
-    if pixels.dtype.kind == "f" and most > 1 + OUTSIDE:
+    if scaling == "dtype" and pixels.dtype.kind == "f" and most > 1 + OUTSIDE:
         raise ValueError(
             f"{which} holds floats up to {most:g}, and floats are taken to lie in [0, 1]; divide them by the "
             'largest possible value or use scaling="image".'
-        )
-    if pixels.dtype.kind == "i" and pixels.dtype.itemsize > 2:
-        raise ValueError(
-            f"{which} is of dtype {pixels.dtype}, which does not tell its largest value; convert it to uint8 or "
-            'uint16 or use scaling="image".'
         )
 
 
