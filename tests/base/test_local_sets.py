@@ -1,6 +1,7 @@
 """Sets of local descriptors: packed, lazy, cut, changed, sampled."""
 
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -102,3 +103,38 @@ def test_sets_can_be_pickled():
     for sets in (LocalSets.packed(VALUES, OFFSETS, places), LocalSets.of([VALUES, VALUES[:2]])[::-1]):
         again = pickle.loads(pickle.dumps(sets))
         assert [one.values.tolist() for one in again] == [one.values.tolist() for one in sets]
+
+
+def test_a_lazy_list_stays_lazy():
+    class Lazy(Sequence):
+        asked = 0
+
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            self.asked += 1
+            return ([VALUES] * 4)[i]
+
+    given = Lazy()
+    sets = LocalSets.of(given)
+    assert given.asked == 0
+    assert len(sets[3]) == len(VALUES)
+    assert given.asked == 1
+
+
+def test_an_error_while_making_is_no_end():
+    def make(i):
+        return [VALUES][i]
+
+    with pytest.raises(IndexError):
+        list(LocalSets(3, make))
+
+
+def test_descriptors_of_different_lengths_are_named():
+    with pytest.raises(
+        ValueError, match=r"descriptors of shapes such as \(4, 2\) and \(4, 3\); give each a matrix"
+    ):
+        LocalSets.of([VALUES[:4], VALUES[:4, :2]]).sample(8)
+    with pytest.raises(ValueError, match="give each a matrix with as many columns"):
+        LocalSets.of([VALUES, []]).sample(8)

@@ -1,7 +1,9 @@
 """Sets of local descriptors, one set for each image; they may differ in length and may be made when asked for."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import getitem
 from typing import Any, Self, overload
 
 import numpy as np
@@ -97,10 +99,15 @@ class LocalSets(Sequence[LocalSet]):
                 f"an array of shape {arrays.shape}" if isinstance(arrays, np.ndarray) else type(arrays).__name__
             )
             raise ValueError(f"Got {given}; give a list with one matrix of descriptors for each image.")
-        return cls(len(arrays), list(arrays).__getitem__)
+        return cls(len(arrays), partial(getitem, arrays))
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def __iter__(self) -> Iterator[LocalSet]:
+        return (
+            self[i] for i in range(len(self))
+        )  # a sequence's own would take an IndexError of `make` for the end
 
     @overload
     def __getitem__(self, index: int) -> LocalSet: ...
@@ -139,7 +146,14 @@ class LocalSets(Sequence[LocalSet]):
         if not len(numbers):
             raise ValueError("There are no images to draw descriptors from; give at least one.")
         with progress_bar("Drawing descriptors", len(numbers), verbose) as advance:
-            return np.concatenate(map_in_threads(draw, numbers.tolist(), n_jobs, advance))
+            drawn = map_in_threads(draw, numbers.tolist(), n_jobs, advance)
+        shapes = [part.shape for part in drawn]
+        if any(len(shape) != 2 or shape[1] != shapes[0][1] for shape in shapes):
+            some = " and ".join(map(str, sorted(set(shapes))[:3]))
+            raise ValueError(
+                f"The images gave descriptors of shapes such as {some}; give each a matrix with as many columns."
+            )
+        return np.concatenate(drawn)
 
 
 @dataclass(frozen=True)
