@@ -23,6 +23,7 @@ from features.slow_descriptor import SlowMeans
 from nearboost.features import store as module
 from nearboost.features.bif import BioInspiredFeatures
 from nearboost.features.fingerprint import fingerprint
+from nearboost.features.gist import Gist
 from nearboost.features.nimble import Nimble
 from nearboost.features.pyramid import SpatialPyramid
 from nearboost.features.sift import DenseSIFT
@@ -322,3 +323,89 @@ def test_scenes(tmp_path):
     store = extract(paths, BioInspiredFeatures((2,), 16), tmp_path)
     assert store.files == [str(path) for path in paths]
     np.testing.assert_array_equal(store.X, BioInspiredFeatures((2,), 16).transform(paths))
+
+
+def test_names_of_any_bytes(tmp_path):
+    images = tmp_path / "images"
+    save_pictures(images, 1)
+    content = (images / "000.png").read_bytes()
+    names = [b"new\nline.png", '\u00fcn\u00ef, "quoted".png'.encode(), b"\xff\xfe.png"]
+    try:
+        for name in names:
+            Path(os.fsdecode(os.fsencode(images) + b"/" + name)).write_bytes(content + name)
+    except OSError:
+        pytest.skip("this file system has names of its own kind")
+    (images / "no\nimage.png").write_bytes(b"nothing")
+    store = extract(images, BioInspiredFeatures((1,), 8), tmp_path / "stores")
+    assert store.X.shape == (4, 8)
+    [failed] = store.failed
+    assert failed.message.startswith(f"{images}/no\nimage.png is not an image of a known kind")
+    with open(store.folder / "table.csv", newline="", encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 5
+
+
+def test_messages_name_their_own_file(tmp_path):
+    """Files of one content share its line, and not the name of the first."""
+    for name in ("a.png", "b.png"):
+        (tmp_path / name).write_bytes(b"")
+    descriptor = BioInspiredFeatures((1,), 8)
+    store = extract(tmp_path, descriptor, tmp_path / "stores")
+    assert [entry.message for entry in store.table] == [
+        f"{tmp_path / name} is empty: it has 0 bytes." for name in ("a.png", "b.png")
+    ]
+    (tmp_path / "a.png").rename(tmp_path / "moved.png")
+    store = extract(tmp_path, descriptor, tmp_path / "stores")
+    assert [Path(entry.file).name in entry.message for entry in store.table] == [True, True]
+
+
+def test_half_a_line_among_others(tmp_path):
+    """A disk that was full for a moment leaves half a line, and whole ones after it."""
+    images, notes = tmp_path / "images", tmp_path / "notes"
+    save_pictures(images, 5)
+    descriptor = SlowMeans(str(notes))
+    store = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    rows, lines = np.array(store.X), (store.folder / "done.jsonl").read_text().splitlines(keepends=True)
+    (store.folder / "done.jsonl").write_text(lines[0] + lines[1][:30] + "".join(lines[1:]))
+    notes.unlink()
+    again = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    assert noted(notes) == ["001.png"]
+    np.testing.assert_array_equal(again.X, rows)
+
+
+def test_rows_that_are_gone_are_made_anew(tmp_path):
+    images, notes = tmp_path / "images", tmp_path / "notes"
+    save_pictures(images, 3)
+    descriptor = SlowMeans(str(notes))
+    store = extract(images, descriptor, tmp_path / "stores")
+    (store.folder / "rows.npy").unlink()
+    save_pictures(images, 4)
+    again = extract(images, descriptor, tmp_path / "stores")
+    np.testing.assert_allclose(again.X, expected_rows(again.files), rtol=1e-6)
+
+
+def test_wrong_settings_are_not_blamed_on_files(tmp_path):
+    images = tmp_path / "images"
+    save_pictures(images, 1)
+    for descriptor in (Gist(side=5), make_pipeline(Gist(side=5), PCA(1))):
+        with pytest.raises(ValueError, match="side=5 must be a whole number of at least 32"):
+            extract(images, descriptor, tmp_path / "stores")
+
+
+def test_rows_in_a_frame(tmp_path):
+    """scikit-learn's transformers give data frames where they are told to."""
+
+    class Frame:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def __array__(self, dtype=None, copy=None):
+            return self.rows
+
+    class Framed(SlowMeans):
+        def transform(self, X):
+            return Frame(super().transform(X))
+
+    images = tmp_path / "images"
+    save_pictures(images, 2)
+    store = extract(images, Framed(str(tmp_path / "notes")), tmp_path / "stores")
+    np.testing.assert_allclose(store.X, expected_rows(store.files), rtol=1e-6)

@@ -26,17 +26,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 
 from nearboost.base.disk import one_writer, reserve, whole_file
 from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.features.fingerprint import fingerprint
+from nearboost.features.fixed import FixedDescriptor
 
 FILES_AT_ONCE = 4096  # waiting for a thread
 LINES_AT_ONCE, SECONDS_AT_ONCE = 64, 5.0  # what an interruption may cost
 OURS = (ImportError, MemoryError, NotFittedError)  # not the fault of a file
 OK, FAILED = "ok", "failed"
+FILE = "<file>"  # stands in kept messages, because a content may have several files, and others later
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,7 @@ def extract(
     ((3, 8), ['ok', 'ok', 'ok', 'failed'])
     """
     files = find_files(source)
+    check_settings(descriptor)
     folder = Path(into) / f"{type(descriptor).__name__}-{fingerprint(descriptor)[:20]}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "descriptor.txt").write_text(f"{descriptor!r}\n", encoding="utf-8")
@@ -139,7 +143,7 @@ def extract(
         with progress_bar("Describing", len(waiting), verbose) as advance:
             describe_all(waiting, descriptor, writer, n_jobs, advance)
         table = [
-            Entry(str(path), content, **writer.done[content])
+            entry_of(str(path), content, writer.done[content])
             if content
             else Entry(str(path), "", FAILED, -1, problem)
             for path, (content, problem) in zip(files, hashed, strict=True)
@@ -157,6 +161,17 @@ def find_files(source: Any) -> list[Path]:
         raise ValueError(f"{folder} is no folder; give one, or a list of files.")
     found = [path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_ENDINGS and path.is_file()]
     return sorted(found, key=lambda path: path.relative_to(folder).parts)
+
+
+def check_settings(descriptor: Any) -> None:
+    """Wrong settings of what looks at the images, before files are blamed for them."""
+    first = descriptor[0] if isinstance(descriptor, Pipeline) else descriptor
+    if isinstance(first, FixedDescriptor):
+        first.fit()
+
+
+def entry_of(file: str, content: str, line: dict[str, Any]) -> Entry:
+    return Entry(file, content, line["status"], line["row"], line["message"].replace(FILE, file))
 
 
 def content_of(path: Path) -> tuple[str, str]:
@@ -181,14 +196,15 @@ def describe_all(
         except OURS:
             raise
         except Exception as error:  # whatever a file makes decoders and descriptors raise
-            said = str(error).partition("\n")[0] if isinstance(error, ValueError) else repr(error)
+            said = str(error) if isinstance(error, ValueError) else repr(error)
+            said = said.replace(str(path), FILE).partition("\n")[0]
             writer.write_failure(content, said, lasting=getattr(error.__cause__, "errno", None) is None)
             return
         row = as_row(found, descriptor)
         if content_of(path)[0] != content:
-            writer.write_failure(content, f"{path} changed while it was read; start again.", lasting=False)
+            writer.write_failure(content, f"{FILE} changed while it was read; start again.", lasting=False)
         elif not np.isfinite(row).all():
-            writer.write_failure(content, f"{path} gives NaN or infinite numbers.")
+            writer.write_failure(content, f"{FILE} gives NaN or infinite numbers.")
         else:
             writer.write(content, first + number, row)
 
@@ -202,12 +218,13 @@ def describe_all(
 
 
 def as_row(found: Any, descriptor: Any) -> NDArray[np.float32]:
-    if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != 1:
+    rows = np.asarray(found) if hasattr(found, "__array__") else None  # of data frames as well
+    if rows is None or rows.ndim != 2 or len(rows) != 1:
         raise TypeError(
             f"{type(descriptor).__name__} gave {type(found).__name__} for one image and not one row of numbers; "
             "put an encoder such as SpatialPyramid after local descriptors."
         )
-    return np.asarray(found[0], dtype=np.float32)
+    return np.asarray(rows[0], dtype=np.float32)
 
 
 class Writer:
@@ -215,7 +232,9 @@ class Writer:
 
     def __init__(self, folder: Path) -> None:
         self.rows_file, self.lines_file = folder / "rows.npy", folder / "done.jsonl"
-        self.done = read_lines(self.lines_file)
+        n_rows = len(np.load(self.rows_file, mmap_mode="r")) if self.rows_file.exists() else 0
+        lines = read_lines(self.lines_file)
+        self.done = {content: line for content, line in lines.items() if line["row"] < n_rows}
         self._n_rows = 1 + max((line["row"] for line in self.done.values()), default=-1)
         self._rows: NDArray[np.float32] | None = None
         self._lines: list[str] = []
@@ -267,15 +286,21 @@ class Writer:
 
 
 def read_lines(path: Path) -> dict[str, dict[str, Any]]:
-    """Lines by content; half a line at the end is cut off."""
+    """Lines by content; half a line at the end is cut off, one further up (of a full disk) is passed over."""
     if not path.exists():
         return {}
     text = path.read_bytes()
     whole = text[: text.rfind(b"\n") + 1]
     if len(whole) < len(text):
         os.truncate(path, len(whole))
-    lines = [json.loads(line) for line in whole.splitlines()]
-    return {line.pop("content"): line for line in lines}
+    lines = {}
+    for line in whole.splitlines():
+        try:
+            found = json.loads(line)
+            lines[found.pop("content")] = found
+        except ValueError:
+            continue
+    return lines
 
 
 def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:
@@ -304,7 +329,8 @@ def add_rows(path: Path, n_rows: int, n_numbers: int) -> None:
 
 
 def write_entries(path: Path, table: Sequence[Entry]) -> None:
-    with whole_file(path) as made, open(made, "w", newline="", encoding="utf-8") as file:
+    """As a table of UTF-8; what is none in names of files becomes ``?``."""
+    with whole_file(path) as made, open(made, "w", newline="", encoding="utf-8", errors="replace") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Entry)])
         writer.writeheader()
         writer.writerows(asdict(entry) for entry in table)
