@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,3 +201,23 @@ def test_wrong_rows():
         model.predict(X[:, :3])
     with pytest.raises(ValueError, match="Unknown label type"):
         model.fit(X, Y + 0.5)
+
+
+def test_settings_of_the_next_fit():
+    """Queries are cut and scaled as the fitted rows were, whatever is set since."""
+    model = SplitClassifier(KNNClassifier(3), 3, posterior="predict_proba").fit(X[:80], Y[:80])
+    expected = model.predict_proba(Q)
+    np.testing.assert_array_equal(model.set_params(normalization="l2", n_splits=5).predict_proba(Q), expected)
+    with pytest.raises(ValueError, match=r'KNNClassifier has no class_posteriors.*use posterior="predict_proba"'):
+        model.set_params(posterior="transfer").predict(Q)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
+    np.save(tmp_path / "X.npy", X)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda: Path("/dev/full").open("r+b", buffering=0))  # noqa: SIM115
+    model = SplitClassifier(KNNClassifier(3), 3, posterior="predict_proba")
+    with pytest.raises(
+        OSError, match=r"could not be kept in .*No space left on device.*; let TMPDIR name a folder"
+    ):
+        model.fit(np.load(tmp_path / "X.npy", mmap_mode="r"), Y)

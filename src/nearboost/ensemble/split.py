@@ -44,7 +44,8 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     normalization : {"l1", "l2", None}
         What unit length means; None leaves the parts as they are. Zeros stay zeros.
     mean : {"arithmetic", "geometric", "harmonic"}
-        How posteriors are averaged, class by class. It can be changed after `fit`.
+        How posteriors are averaged, class by class. It can be changed after `fit`; so can ``posterior`` and
+        ``floor``.
     posterior : {"transfer", "predict_proba"}
         What is averaged. "transfer", as published: the transfer function of the calibrated loss, of the scores
         (``class_posteriors`` of N3, UNN, MLNN and MAPBoost). "predict_proba": any classifier's probabilities.
@@ -119,7 +120,7 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         edges = [n_features * i // self.n_splits for i in range(self.n_splits + 1)]
         self.parts_ = [slice(*ends) for ends in pairwise(edges)]
-        self._on_disk = is_mapped(X)
+        self._on_disk, self._normalization = is_mapped(X), self.normalization  # queries are treated as these rows
         self.estimators_: list[Any] = []
         with progress_bar("Fitting parts", self.n_splits, self.verbose) as advance:
             for part in self.parts_:
@@ -133,8 +134,7 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def part_posteriors(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The posteriors of each part in turn, floored: rows as in ``X``, one column for each class."""
         check_is_fitted(self)
-        check_choice("posterior", self.posterior, POSTERIORS)
-        check_positive("floor", self.floor, most=1.0)
+        self._check_posteriors()
         rows = validate_data(self, X, reset=False)
         for part, fitted in zip(self.parts_, self.estimators_, strict=True):
             # Of a copy goes what it prepares for its queries, and that may be as large as its part.
@@ -159,12 +159,15 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _cut(self, X: NDArray[Any], part: slice) -> NDArray[Any]:
         """One part of some rows, at unit length; a copy."""
         rows = check_array(X[:, part], dtype=[np.float64, np.float32], order="C", copy=True)
-        return rows if self.normalization is None else unit_parts(rows, NORMALIZATIONS[self.normalization])
+        return rows if self._normalization is None else unit_parts(rows, NORMALIZATIONS[self._normalization])
 
     def _check_parameters(self) -> None:
         check_whole("n_splits", self.n_splits)
         check_choice("normalization", self.normalization, (*NORMALIZATIONS, None))
         check_choice("mean", self.mean, MEANS)
+        self._check_posteriors()
+
+    def _check_posteriors(self) -> None:
         check_choice("posterior", self.posterior, POSTERIORS)
         check_positive("floor", self.floor, most=1.0)
         if not hasattr(self.estimator, POSTERIORS[self.posterior]):
@@ -195,6 +198,12 @@ def is_mapped(X: NDArray[Any]) -> bool:
 def kept_on_disk(rows: NDArray[Any]) -> NDArray[Any]:
     """The rows in a temporary file, which goes with the last array that uses it."""
     with tempfile.TemporaryFile() as file:
-        stored = np.memmap(file, rows.dtype, "w+", shape=rows.shape)
-    stored[:] = rows
-    return stored
+        try:
+            file.write(rows.data.cast("B"))  # a map over a full disk would end the process
+            file.flush()
+        except OSError as error:
+            raise OSError(
+                f"A part of the features could not be kept in {tempfile.gettempdir()} ({error.strerror}); let "
+                "TMPDIR name a folder with more room."
+            ) from error
+        return np.memmap(file, rows.dtype, "r+", shape=rows.shape)
