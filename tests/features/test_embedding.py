@@ -209,3 +209,13 @@ def test_network_that_is_not_whole(network, tmp_path):
     with pytest.raises(ValueError, match=r"apart\.onnx keeps weights in files of their own"):
         save(Embedding(tmp_path / "apart.onnx"), tmp_path / "model.nb")
     assert not (tmp_path / "model.nb").exists()
+
+
+def test_strips_beyond_all_bounds(network):
+    with pytest.raises(ValueError, match="Image 1 is 1 x 600000 pixels and would have to grow to"):
+        Embedding(network, n_jobs=1).transform([IMAGES[0], np.zeros((600_000, 1), dtype=np.uint8)])
+
+
+def test_a_mean_that_is_no_number(network):
+    with pytest.raises(ValueError, match="mean=nan must be 3 numbers"):
+        Embedding(network, mean=np.nan).fit()

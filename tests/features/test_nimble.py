@@ -194,3 +194,22 @@ def test_scenes():
     sets = model.transform(paths)
     voted = NaiveBayesNN().fit(sets[train], kinds[train])
     assert np.mean(voted.predict(sets[test]) == np.array(kinds[test])) > 0.65
+
+
+def test_another_fit_does_not_change_what_was_transformed():
+    model = Nimble(20, 10, **SMALL).fit(IMAGES)
+    sets = model.transform(IMAGES)
+    before = sets[0].values
+    model.set_params(random_state=5, location_weight=0.0).fit(IMAGES[::-1])
+    np.testing.assert_array_equal(sets[0].values, before)
+
+
+def test_strips(monkeypatch):
+    """A strip grows with its short side: it is filtered in pieces, and refused beyond all bounds."""
+    strip = np.random.default_rng(0).random((3, 60))
+    whole = MODEL.transform(strip)[0].values
+    monkeypatch.setattr("nearboost.features.nimble.PLACES_AT_ONCE", 7)
+    np.testing.assert_allclose(MODEL.transform(strip)[0].values, whole, atol=1e-5)
+    message = "Image 0 is 2000000 x 1 pixels and would have to grow to 96,000,000 x 48; cut it, or leave it out"
+    with pytest.raises(ValueError, match=message):
+        _ = MODEL.transform(np.zeros((1, 2_000_000), dtype=np.uint8))[0]

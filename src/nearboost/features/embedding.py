@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 
-from nearboost.base.images import as_color, as_grey, as_images, in_unit_range, needs, pixels_of
+from nearboost.base.images import as_color, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_positive, check_whole
 from nearboost.features.fixed import FixedDescriptor
+from nearboost.features.resizing import resized_to
 
 USUAL_SIZE = 224  # of networks that take any
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
@@ -141,7 +142,7 @@ class Embedding(TransformerMixin, FixedDescriptor):
 
         def embed(i: int) -> NDArray[np.float32]:
             pixels = in_unit_range(pixels_of(images[i], f"Image {i}"), which=f"Image {i}")
-            [found] = session.run([output], {takes.name: self._preprocess(pixels, takes)})
+            [found] = session.run([output], {takes.name: self._preprocess(pixels, takes, f"Image {i}")})
             return as_row(np.asarray(found), takes.channels_first)
 
         with progress_bar("Embedding", len(images), self.verbose) as advance:
@@ -155,9 +156,9 @@ class Embedding(TransformerMixin, FixedDescriptor):
         with open(self.path_to_onnx, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def _preprocess(self, pixels: NDArray[np.float32], takes: Input) -> NDArray[Any]:
+    def _preprocess(self, pixels: NDArray[np.float32], takes: Input, which: str) -> NDArray[Any]:
         colored = as_color(pixels) if takes.channels == 3 else as_grey(pixels)[..., np.newaxis]
-        cut = cut_out(colored, takes.height, takes.width, self.crop)
+        cut = cut_out(colored, takes.height, takes.width, self.crop, which)
         scaled = (cut - np.asarray(self.mean, np.float32)) / np.asarray(self.std, np.float32)
         ordered = scaled.transpose(2, 0, 1) if takes.channels_first else scaled
         return np.ascontiguousarray(ordered[np.newaxis], dtype=takes.dtype)
@@ -175,7 +176,8 @@ class Embedding(TransformerMixin, FixedDescriptor):
         takes = self._read_input(inputs[0])
         for name, values in (("mean", self.mean), ("std", self.std)):
             array = np.asarray(values, dtype=np.float64)
-            if array.shape not in ((), (1,), (takes.channels,)) or (name == "std" and not (array > 0).all()):
+            fits = array.shape in ((), (1,), (takes.channels,)) and np.isfinite(array).all()
+            if not fits or (name == "std" and not (array > 0).all()):
                 raise ValueError(f"{name}={values!r} must be {takes.channels} numbers, one for each channel.")
         return takes, self.output or outputs[0]
 
@@ -243,13 +245,13 @@ def load_network(network: Path | Network) -> Any:
         raise ValueError(f"{network} could not be loaded as a network ({said}).") from error
 
 
-def cut_out(pixels: NDArray[np.float32], height: int, width: int, crop: float) -> NDArray[np.float32]:
+def cut_out(
+    pixels: NDArray[np.float32], height: int, width: int, crop: float, which: str = "The image"
+) -> NDArray[np.float32]:
     """The middle of an image, resized so that it fills height and width with the share ``crop`` of a side."""
-    cv2 = needs("cv2")
     factor = max(height / pixels.shape[0], width / pixels.shape[1]) / crop
     rows, columns = max(height, round(pixels.shape[0] * factor)), max(width, round(pixels.shape[1] * factor))
-    method = cv2.INTER_AREA if factor < 1 else cv2.INTER_LINEAR
-    resized = cv2.resize(pixels, (columns, rows), interpolation=method).reshape(rows, columns, -1)
+    resized = resized_to(pixels, rows, columns, which)
     top, left = (rows - height) // 2, (columns - width) // 2
     return np.asarray(resized[top : top + height, left : left + width])
 

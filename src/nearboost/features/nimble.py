@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -9,19 +10,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.images import GREY_WEIGHTS, as_color, as_grey, as_images, in_unit_range, needs, pixels_of
+from nearboost.base.images import GREY_WEIGHTS, as_color, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets
 from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_choice, check_not_negative, check_whole
 from nearboost.features.fitting import as_seed
 from nearboost.features.ica import GeneralizedGaussians, independent_directions
 from nearboost.features.pca import principal_directions
+from nearboost.features.resizing import resized_to
 
 FIXATIONS = ("saliency", "uniform")
 DARK = 0.05  # ε of the logarithm
 GREY = 0.02  # channels that never differ by more are one
 CELLS = 4  # of the finest grid over a window, in a row
-NUMBERS = 21  # for each filter: 1 + 4 + 16 cells
+PLACES_AT_ONCE = 128  # of a row, to be filtered
 LARGEST, STEPS = 20.0, 4096  # of the tables: responses have unit variance
 
 
@@ -147,16 +149,16 @@ class Nimble(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> LocalSets:
         """The descriptors of one image or of several, made when they are asked for."""
         check_is_fitted(self)
-        images = as_images(X)
-        windows = LocalSets(len(images), self._describe(images))
+        images, now = as_images(X), copy(self)  # what is made later must not follow another fit
+        windows = LocalSets(len(images), now._describe(images))
 
         def finish(one: LocalSet) -> NDArray[np.float32]:
             with one_matrix_thread():
-                values = (one.values - self.mean_) @ self.components_.T
+                values = (one.values - now.mean_) @ now.components_.T
             values /= np.maximum(np.linalg.norm(values, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-            if not self.location_weight:
+            if not now.location_weight:
                 return values
-            return np.hstack([values, np.float32(self.location_weight) * np.asarray(one.positions)])
+            return np.hstack([values, np.float32(now.location_weight) * np.asarray(one.positions)])
 
         return windows.map(finish)
 
@@ -209,13 +211,11 @@ class Nimble(TransformerMixin, BaseEstimator):
         self, image: Any, i: int, as_channels: Callable[[NDArray[np.float32]], NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], tuple[int, int]]:
         """The image with three axes at its new size, in logarithms from 0 to 1; and its old size."""
-        cv2 = needs("cv2")
         pixels = as_channels(in_unit_range(pixels_of(image, f"Image {i}"), which=f"Image {i}"))
         height, width = pixels.shape[:2]
         factor = self.short_side / min(height, width)
-        size = (max(self.short_side, round(width * factor)), max(self.short_side, round(height * factor)))
-        method = cv2.INTER_AREA if factor < 1 else cv2.INTER_LINEAR
-        resized = cv2.resize(pixels, size, interpolation=method).reshape(size[1], size[0], -1)
+        rows, columns = (max(self.short_side, round(side * factor)) for side in (height, width))
+        resized = resized_to(pixels, rows, columns, f"Image {i}")
         logs = (np.log(resized + np.float32(DARK)) - np.log(DARK)) / (np.log(1 + DARK) - np.log(DARK))
         return np.ascontiguousarray(logs, dtype=np.float32), (height, width)
 
@@ -223,10 +223,14 @@ class Nimble(TransformerMixin, BaseEstimator):
         """Responses of all filters on a grid of places."""
         views = np.lib.stride_tricks.sliding_window_view(pixels, (self.filter_size,) * 2, axis=(0, 1))
         views = views[:: self.stride, :: self.stride].transpose(0, 1, 3, 4, 2)
-        flat = views.reshape(views.shape[0] * views.shape[1], -1)
+        filters = self.filters_.reshape(self.n_filters, -1).T
+        responses = np.empty((*views.shape[:2], self.n_filters), dtype=np.float32)
         with one_matrix_thread():
-            responses = flat @ self.filters_.reshape(self.n_filters, -1).T
-        return responses.reshape(*views.shape[:2], self.n_filters)
+            for first in range(0, views.shape[1], PLACES_AT_ONCE):  # patches overlap: all would be large
+                some = views[:, first : first + PLACES_AT_ONCE]
+                flat = some.reshape(some.shape[0] * some.shape[1], -1)
+                responses[:, first : first + PLACES_AT_ONCE] = (flat @ filters).reshape(*some.shape[:2], -1)
+        return responses
 
     def _fixate(self, surprise: NDArray[np.float32], pixels: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """First rows and columns of different windows."""
