@@ -104,3 +104,11 @@ def test_progress_and_names(capsys):
 def test_wrong_settings(settings, message):
     with pytest.raises(ValueError, match=message):
         WhitenedPCA(**settings).fit(rows())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_far_from_zero(dtype):
+    X = (rows() + 1e5).astype(dtype)
+    expected, _, _ = plain(X.astype(np.float64), X.astype(np.float64), 6, 0.1)
+    found = WhitenedPCA(6, n_passes=8).fit_transform(X)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-3)

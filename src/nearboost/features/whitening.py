@@ -89,7 +89,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = validate_data(self, X, dtype=[np.float32, np.float64], ensure_min_samples=2)
         width = min(self.n_components + OVERSAMPLING, *X.shape)
         with matrix_threads(self.n_jobs), progress_bar("WhitenedPCA", self.n_passes + 1, self.verbose) as advance:
-            self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
+            self.mean_ = X.mean(axis=0, dtype=np.float64)
             basis = main_subspace(X, self.mean_, width, self.n_passes, as_seed(self.random_state), advance)
             variances, turn = np.linalg.eigh(scatter_within(X, self.mean_, basis) / (len(X) - 1))
             advance()
@@ -122,15 +122,19 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return tags
 
 
-def centred_blocks(X: NDArray[Any], mean: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Some rows at a time, less the mean."""
+def centred_blocks(X: NDArray[Any], mean: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """Some rows at a time, less the mean; in two steps, or float32 would lose what rows far from 0 differ in."""
+    near = mean.astype(X.dtype)
+    rest = (mean - near).astype(np.float32)
     for start in range(0, len(X), ROWS_PER_BLOCK):
         part = slice(start, min(start + ROWS_PER_BLOCK, len(X)))
-        yield part, np.subtract(X[part], mean, dtype=np.float32, casting="same_kind")
+        block = np.asarray(X[part] - near, dtype=np.float32)
+        block -= rest
+        yield part, block
 
 
 def main_subspace(
-    X: NDArray[Any], mean: NDArray[np.float32], width: int, n_passes: int, seed: int, advance: Advance
+    X: NDArray[Any], mean: NDArray[np.float64], width: int, n_passes: int, seed: int, advance: Advance
 ) -> NDArray[np.float32]:
     """Orthonormal columns that span about the first ``width`` principal directions; all of them where they fit."""
     n_features = X.shape[1]
@@ -147,7 +151,7 @@ def main_subspace(
     return basis
 
 
-def scatter_within(X: NDArray[Any], mean: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float64]:
+def scatter_within(X: NDArray[Any], mean: NDArray[np.float64], basis: NDArray[np.float32]) -> NDArray[np.float64]:
     """Sums of squares and products of the rows' coordinates."""
     scatter = np.zeros((basis.shape[1], basis.shape[1]))
     for _, block in centred_blocks(X, mean):
