@@ -76,3 +76,30 @@ def test_bad_input():
         BagOfFeatures(max_rounds=0).fit(SETS)
     with pytest.raises(ValueError, match="norm='l3' is not known"):
         BagOfFeatures(norm="l3").fit(SETS)
+    bags = BagOfFeatures(5).fit(SETS)
+    with pytest.raises(ValueError, match="norm='l3' is not known"):
+        bags.set_params(norm="l3").transform(SETS)
+    bad = SETS[0].values.copy()
+    bad[2, 3] = np.nan
+    with pytest.raises(ValueError, match="The descriptors hold NaN or infinite values"):
+        bags.set_params(norm="l1").transform([bad])
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e4])
+def test_words_far_from_zero(offset):
+    """Distances must not drown in the products that they are made of."""
+    rng = np.random.default_rng(0)
+    sets = [rng.normal(size=(200, 20)).astype(np.float32) + np.float32(offset) for _ in range(3)]
+    bags = BagOfFeatures(12, norm=None).fit(sets)
+    for row, values in zip(bags.transform(sets), sets, strict=True):
+        gaps = np.linalg.norm(values[:, np.newaxis].astype(float) - bags.words_, axis=2)
+        np.testing.assert_array_equal(row, np.bincount(gaps.argmin(axis=1), minlength=12))
+
+
+@pytest.mark.parametrize("n_words", [3, 20])
+def test_settings_of_the_next_fit(n_words):
+    """They change nothing before it."""
+    bags = BagOfFeatures(8).fit(SETS)
+    rows = bags.transform(SETS)
+    np.testing.assert_array_equal(bags.set_params(n_words=n_words).transform(SETS), rows)
+    assert len(bags.get_feature_names_out()) == 8

@@ -142,3 +142,22 @@ def test_bad_input():
     with pytest.raises(ValueError, match="give a list with one matrix"):
         FisherVector(2).fit(np.ones((5, 3)))
     assert FisherVector(2).fit(SETS).transform(LocalSets(0, SETS.__getitem__)).shape == (0, 80)
+
+
+def test_settings_of_the_next_fit():
+    """They change nothing before it; settings of the normalisation do, and are checked."""
+    model = FisherVector(3).fit(SETS)
+    rows = model.transform(SETS)
+    np.testing.assert_array_equal(model.set_params(n_components=5).transform(SETS), rows)
+    assert len(model.get_feature_names_out()) == rows.shape[1]
+    with pytest.raises(ValueError, match="norm='l7' is not known"):
+        model.set_params(norm="l7").transform(SETS)
+    with pytest.raises(ValueError, match="power=-1 must be"):
+        model.set_params(norm="l2", power=-1).transform(SETS)
+
+
+def test_descriptors_that_are_no_numbers():
+    bad = SETS[0].values.copy()
+    bad[0, 0] = np.inf
+    with pytest.raises(ValueError, match="The descriptors hold NaN or infinite values"):
+        FisherVector(3).fit(SETS).transform([SETS[1].values, bad])

@@ -179,3 +179,19 @@ def test_k_means_fills_empty_clusters(monkeypatch):
 def test_k_means_needs_rows():
     with pytest.raises(ValueError, match="5 centres need as many rows; there are 4"):
         k_means(np.eye(4, dtype=np.float32), 5)
+
+
+@pytest.mark.parametrize("far", [1e19, 1e25, 1e300])
+def test_rows_that_are_very_far_away(far):
+    model = DiagonalGMM(3).fit(clusters())
+    rows = np.array([[far] * 5, [-far] * 5])
+    np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1, rtol=1e-6)
+    assert np.all(model.score_samples(rows) < -1e20)
+    assert np.isfinite(model.score_samples(rows)).all()
+
+
+def test_settings_of_the_next_fit():
+    X = clusters(200)
+    model = DiagonalGMM(3).fit(X)
+    shares = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(n_components=5).predict_proba(X), shares)

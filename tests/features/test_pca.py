@@ -89,3 +89,11 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"shape \(4, 3\); DescriptorPCA was fitted on descriptors of 12 numbers"):
         DescriptorPCA(2).fit(SETS).transform([np.ones((4, 3))])[0]
     assert DescriptorPCA(2).fit(SETS).transform([LocalSet(np.empty((0, 12)))])[0].values.shape == (0, 2)
+
+
+def test_another_fit_does_not_change_what_was_transformed():
+    model = DescriptorPCA(3).fit(SETS)
+    sets = model.transform(SETS)
+    before = sets[0].values
+    model.fit([values * np.arange(12) for values in SETS])
+    np.testing.assert_array_equal(sets[0].values, before)

@@ -213,3 +213,12 @@ def test_scenes():
     pyramid = SpatialPyramid(n_words=100, max_descriptors=10_000).fit(sets.take(train))
     model = LinearSVC(C=10).fit(pyramid.transform(sets.take(train)), [kinds[i] for i in train])
     assert model.score(pyramid.transform(sets.take(test)), [kinds[i] for i in test]) > 0.7
+
+
+def test_settings_after_fit_are_checked():
+    model = SpatialPyramid("hard", n_words=5).fit(SETS)
+    for setting in ({"pooling": "median"}, {"normalization": "l9"}):
+        with pytest.raises(ValueError, match="is not known; use one of"):
+            clone(model).fit(SETS).set_params(**setting).transform(SETS)
+    with pytest.raises(ValueError, match=r"Image 0 has positions of shape \(3, 2\) for 30 descriptors"):
+        model.transform([LocalSet(SETS[0].values, SETS[0].positions[:3])])

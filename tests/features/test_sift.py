@@ -189,3 +189,11 @@ def test_wrong_images():
         list(DenseSIFT().transform([picture(), np.zeros(40)]))
     with pytest.raises(ValueError, match="Image 1 holds NaN"):
         list(DenseSIFT().transform([picture(), np.full((40, 40), np.nan)]))
+
+
+def test_other_settings_do_not_change_what_was_transformed():
+    sift = DenseSIFT(step=8)
+    sets = sift.transform([picture()])
+    before = sets[0].values
+    sift.set_params(step=20, root=False)
+    np.testing.assert_array_equal(sets[0].values, before)

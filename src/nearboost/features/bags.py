@@ -95,16 +95,17 @@ class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def transform(self, X: Any) -> NDArray[np.float32]:
         """One row for each image."""
         check_is_fitted(self)
+        check_choice("norm", self.norm, NORMS)
 
         def encode(values: NDArray[np.float32]) -> NDArray[np.float64]:
             words, _ = nearest_centers(values, self.words_)
-            return normalised(np.bincount(words, minlength=self.n_words).astype(np.float64), self.norm)
+            return normalised(np.bincount(words, minlength=len(self.words_)).astype(np.float64), self.norm)
 
-        return encode_sets(self, X, encode, self.n_words)
+        return encode_sets(self, X, encode, self._n_features_out)
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_words
+        return len(self.words_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

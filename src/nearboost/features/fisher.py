@@ -91,9 +91,7 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the mixture to a sample of `LocalSets` or of a list of matrices; ``y`` is ignored."""
         check_whole("n_components", self.n_components)
-        check_positive("power", self.power, most=1)
-        check_choice("norm", self.norm, NORMS)
-        check_flag("per_gaussian", self.per_gaussian)
+        self._check_normalisation()
         sample = draw_descriptors(self, X)
         self.gmm_ = DiagonalGMM(
             self.n_components,
@@ -108,11 +106,17 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: Any) -> NDArray[np.float32]:
         """One row for each image."""
         check_is_fitted(self)
+        self._check_normalisation()
 
         def encode(values: NDArray[np.float32]) -> NDArray[np.float64]:
             return self._normalised(self.gmm_.gradients(values))
 
         return encode_sets(self, X, encode, self._n_features_out)
+
+    def _check_normalisation(self) -> None:
+        check_positive("power", self.power, most=1)
+        check_choice("norm", self.norm, NORMS)
+        check_flag("per_gaussian", self.per_gaussian)
 
     def _normalised(self, gradients: NDArray[np.float64]) -> NDArray[np.float64]:
         """A row from gradients of shape (2, Gaussians, dimensions)."""
@@ -123,7 +127,7 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @property
     def _n_features_out(self) -> int:
-        return 2 * self.n_components * self.n_features_in_
+        return 2 * self.gmm_.means_.size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

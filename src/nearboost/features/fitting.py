@@ -9,6 +9,8 @@ from sklearn.utils import check_random_state
 from nearboost.base.local_sets import LocalSet, LocalSets
 from nearboost.base.validation import check_whole
 
+NOT_FINITE = "The descriptors hold NaN or infinite values; check how they were made."
+
 
 def as_seed(random_state: int | np.random.RandomState | None) -> int:
     """A number to seed with; None is 0, so that fits repeat."""
@@ -31,7 +33,7 @@ def draw_descriptors(estimator: Any, X: Any) -> NDArray[np.float32]:
     if sample.ndim != 2 or not len(sample):
         raise ValueError(f"The images gave descriptors of shape {sample.shape}; {_name(estimator)} needs some.")
     if not np.isfinite(sample).all():
-        raise ValueError("The descriptors hold NaN or infinite values; check how they were made.")
+        raise ValueError(NOT_FINITE)
     estimator.n_features_in_ = sample.shape[1]
     return sample
 
@@ -44,6 +46,8 @@ def values_of(estimator: Any, one: LocalSet) -> NDArray[np.float32]:
             f"Got descriptors of shape {values.shape}; {_name(estimator)} was fitted on descriptors of "
             f"{estimator.n_features_in_} numbers, one row each."
         )
+    if not np.isfinite(values).all():
+        raise ValueError(NOT_FINITE)
     return values
 
 

@@ -245,7 +245,7 @@ class DiagonalGMM(BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         posterior = Posterior(self._mixture, self._scale)
-        shares = np.empty((len(X), self.n_components), dtype=np.float32)
+        shares = np.empty((len(X), len(self.weights_)), dtype=np.float32)
         logs = np.empty(len(X), dtype=np.float32)
 
         def work(block: slice) -> None:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -77,11 +78,11 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
     def transform(self, X: Any) -> LocalSets:
         """The descriptors of one image or of several, made when they are asked for."""
         self._check_parameters()
-        images = as_images(X)
+        images, now = as_images(X), copy(self)  # what is made later must not follow other settings
 
         def describe(i: int) -> LocalSet:
             which = f"Image {i}"
-            return self._describe(in_unit_range(pixels_of(images[i], which), self.scaling, which))
+            return now._describe(in_unit_range(pixels_of(images[i], which), now.scaling, which))
 
         return LocalSets(len(images), describe)
 

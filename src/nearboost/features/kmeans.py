@@ -27,7 +27,8 @@ def k_means(
     """Centres, and the nearest centre of each row.
 
     Seeds are spread by k-means++ over some of the rows. A centre that loses all its rows takes over the row that
-    lies farthest from its own centre. Rounds end when distances hardly fall.
+    lies farthest from its own centre. Rounds end when distances hardly fall; where ``max_rounds`` ends them, the
+    nearest centres are those of the round before.
     """
     from nearboost.kernels.mixture import add_by_label
 
@@ -57,13 +58,16 @@ def nearest_centers(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The nearest centre of each row, and the squared distance to it, both as float32 products see them.
 
-    Unlike an exact search this may take the second of two centres that are equally near but for rounding.
+    Unlike an exact search this may take the second of two centres that are equally near but for rounding. Products
+    are taken from the middle of the centres, because far from 0 they would drown distances.
     """
     labels, distances = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=np.float32)
+    middle = centers.mean(axis=0)
+    centers = centers - middle
     halves = 0.5 * np.square(centers).sum(axis=1)
 
     def work(start: int) -> None:
-        block = np.asarray(rows[start : start + ROWS_PER_BLOCK], dtype=np.float32)
+        block = np.asarray(rows[start : start + ROWS_PER_BLOCK] - middle, dtype=np.float32)
         scores = block @ centers.T
         scores -= halves
         best = scores.argmax(axis=1)

@@ -1,6 +1,7 @@
 """DescriptorPCA: local descriptors in their main directions."""
 
 import warnings
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -91,9 +92,10 @@ class DescriptorPCA(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> LocalSets:
         """The same sets with fewer numbers, made when they are asked for."""
         check_is_fitted(self)
+        now = copy(self)  # what is made later must not follow another fit
 
         def project(one: LocalSet) -> NDArray[np.float32]:
-            return np.asarray((values_of(self, one) - self.mean_) @ self.components_.T, dtype=np.float32)
+            return np.asarray((values_of(now, one) - now.mean_) @ now.components_.T, dtype=np.float32)
 
         return LocalSets.of(X).map(project)
 

@@ -113,6 +113,7 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the words from `LocalSets` or a list of `LocalSet`; ``y`` is ignored."""
         self._check_parameters()
+        self._check_pooling()
         sample = draw_descriptors(self, X)
         if len(sample) < self.n_words:
             raise ValueError(
@@ -133,6 +134,7 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> NDArray[np.float32]:
         """One row for each image: pooled weights by level, cell (row by row) and word."""
         check_is_fitted(self)
+        self._check_pooling()
         sets = LocalSets.of(X)
         rows = np.zeros((len(sets), self._n_features_out), dtype=np.float32)
 
@@ -164,7 +166,9 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError(
                 f"Image {i} has descriptors without positions; give LocalSets that have them, or use levels=(1,)."
             )
-        places = np.zeros((len(one), 2)) if one.positions is None else one.positions
+        places = np.zeros((len(one), 2)) if one.positions is None else np.asarray(one.positions)
+        if places.shape != (len(one), 2):
+            raise ValueError(f"Image {i} has positions of shape {places.shape} for {len(one)} descriptors.")
         cells, first = np.empty((len(one), len(self.levels)), dtype=np.int64), 0
         for number, level in enumerate(self.levels):
             column, row = np.clip(np.floor(places * level).astype(np.int64), 0, level - 1).T
@@ -174,16 +178,19 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _check_parameters(self) -> None:
         check_choice("coding", self.coding, CODINGS)
-        check_choice("pooling", self.pooling, POOLINGS)
-        if not np.iterable(self.levels) or not len(self.levels):
-            raise ValueError(f"levels={self.levels!r} must be a tuple of whole numbers, such as (1, 2, 4).")
-        for level in self.levels:
-            check_whole("levels", level, hint="a tuple of such")
         check_whole("n_words", self.n_words)
         check_positive("regularization", self.regularization, optional=True)
         check_whole("n_neighbors", self.n_neighbors)
         if self.coding == "llc" and self.n_neighbors > self.n_words:
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than n_words={self.n_words}; use fewer.")
+
+    def _check_pooling(self) -> None:
+        """What may be changed after `fit`."""
+        check_choice("pooling", self.pooling, POOLINGS)
+        if not np.iterable(self.levels) or not len(self.levels):
+            raise ValueError(f"levels={self.levels!r} must be a tuple of whole numbers, such as (1, 2, 4).")
+        for level in self.levels:
+            check_whole("levels", level, hint="a tuple of such")
         check_flag("root", self.root)
         check_choice("normalization", self.normalization, (*NORMALIZATIONS, None))
 

@@ -2,14 +2,16 @@
 
 from nearboost.base.compiling import kernel
 
+FARTHEST = 1e15  # deviations: squares beyond would be infinite in float32
+
 
 @kernel
 def standardise(rows, mean, inverse, expanded):
-    """Rows less ``mean`` times ``inverse``, and beside them their squares."""
+    """Rows less ``mean`` times ``inverse``, at most so large, and beside them their squares."""
     n_features = mean.size
     for i in range(rows.shape[0]):
         for f in range(n_features):
-            value = (rows[i, f] - mean[f]) * inverse[f]
+            value = min(max((rows[i, f] - mean[f]) * inverse[f], -FARTHEST), FARTHEST)
             expanded[i, f] = value
             expanded[i, n_features + f] = value * value
 
