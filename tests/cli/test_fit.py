@@ -43,6 +43,12 @@ def test_fit_vectors(vectors):
     assert model.origins.pictures is None
 
 
+def test_vectors_have_no_features(vectors, tmp_path):
+    said = refused("fit", vectors.data, "--features", "bif", "--out", tmp_path / "model.nb")
+    assert said.endswith("has vectors, which need no features; leave out --features.")
+    assert not (tmp_path / "model.nb").exists()
+
+
 def test_no_thumbnails(images, tmp_path):
     out = tmp_path / "model.nb"
     assert call("fit", images.data, "--no-thumbnails", "--out", out).code == Exit.PARTLY

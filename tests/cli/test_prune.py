@@ -28,7 +28,8 @@ def test_prune(images, tmp_path):
 @pytest.mark.parametrize(("keep", "asked"), [(500, 500), (36, 36), (0.99, 36)])
 def test_nothing_to_prune(images, tmp_path, keep, asked):
     said = refused("prune", images.model, "--keep", keep, "--out", tmp_path / "same.nb", code=Exit.USAGE)
-    assert f"has 36 prototypes, and --keep {keep} asks for {asked}, so there is nothing to prune" in said
+    share = " of the 36 training items" if keep < 1 else ""
+    assert f"has 36 prototypes, and --keep {keep} asks for {asked}{share}, so there is nothing to prune" in said
     assert not (tmp_path / "same.nb").exists()
 
 

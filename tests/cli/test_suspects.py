@@ -29,13 +29,16 @@ def test_suspects_of_the_file(mislabelled, tmp_path):
     assert len(planted) == 3
     assert all(one["label"] == "waves" and one["said"] == "stripes" for one in planted)
     text = page.read_text()
-    assert "waves/&lt;b&gt;&amp;50.png" in text
+    assert "waves/<wbr>&lt;b&gt;&amp;50.png" in text
     assert "<script" not in text
     assert "http" not in text.replace("http-equiv", "")
     assert text.count("data:image/jpeg;base64,") == len(found["suspects"])
     lines = list(csv.DictReader((tmp_path / "suspects.csv").open()))
-    assert [line["name"] for line in lines] == [one["name"] for one in found["suspects"]]
-    assert call("suspects", model, "--out", page, "--most", 2).out.startswith(f"Page: {page} (2 suspects")
+    assert lines == [{name: str(value) for name, value in one.items()} for one in found["suspects"]]
+    assert len(lines) == found["found"]
+    said = call("suspects", model, "--out", page, "--most", 2).out
+    assert said.startswith(f"Page: {page} (the worst 2 of {found['found']} suspects of 51 judged items)")
+    assert "the 2 that disagree most" in page.read_text()
 
 
 def test_suspects_in_data(mislabelled, tmp_path):

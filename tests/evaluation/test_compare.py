@@ -254,3 +254,16 @@ def test_settings_that_are_no_numbers(blobs, tmp_path):
     for value in ("NaN", "-Infinity", "1e999"):
         with pytest.raises(ValueError, match=f"has the value {value} for n_prototypes; give a finite number"):
             compare(wish(blobs, tmp_path / "out", methods=("crc", f"n3:n_prototypes={value}")))
+
+
+def test_the_folder_is_named_after_the_data_and_notes_are_told(tmp_path, monkeypatch):
+    """Classes as in a published set make it that set by name, but two such folders must not share a report."""
+    scenes = ("Coast", "Forest", "Highway", "InsideCity", "Mountain", "OpenCountry", "Street", "TallBuilding")
+    data = write_stripes(tmp_path / "mine", scenes, per_class=2)
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    found = compare(wish(data, None, methods=("crc",), features=("pixels",), repeats=1), tell=lines.append)
+    assert found.folder.name == "compare-mine"
+    assert any(
+        line.startswith("Note: These files hold 16 items of 8 classes; published were 2,688") for line in lines
+    )

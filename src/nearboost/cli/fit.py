@@ -13,8 +13,12 @@ def fit(
     data: Annotated[str, typer.Argument(help="Folder of images or file of vectors.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.nb"),
     features: Annotated[
-        str, typer.Option(help="Descriptor of images: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE.")
-    ] = "gist",
+        str | None,
+        typer.Option(
+            help="Descriptor of images: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE.",
+            show_default="gist; none for vectors",
+        ),
+    ] = None,
     method: Annotated[
         str, typer.Option(help="Method, perhaps with settings, as in unn:n_prototypes=0.1.")
     ] = "unn",

@@ -12,7 +12,10 @@ from nearboost.cli.common import Exit, command, give, give_json, progress, tell_
 def prune(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     keep: Annotated[
-        float, typer.Option(min=0, help="Prototypes to keep: a share below 1, or a number of 2 or more.")
+        float,
+        typer.Option(
+            min=0, help="Prototypes to keep: a share of the training items, below 1, or a number of 2 or more."
+        ),
     ] = 0.1,
     out: Annotated[
         Path | None, typer.Option(help="The model file to write.", show_default="MODEL-pruned.nb")

@@ -31,7 +31,9 @@ def suspects(
 
     Example: `nearboost suspects scenes.nb --out suspects.html`
     """
+    from nearboost.base.words import counted
     from nearboost.evaluation.checking import check_suspects_target, find_suspects, write_suspects
+    from nearboost.models.suspects import COLUMNS
 
     check_suspects_target(out)
     findings, skipped = find_suspects(
@@ -39,14 +41,12 @@ def suspects(
     )
     table = write_suspects(findings, out, model.name)
     if as_json:
-        listed = [
-            {"name": one.name, "label": one.label, "said": one.said, "own": one.own, "other": one.other}
-            for one in findings.suspects
-        ]
-        facts = {"page": str(out), "table": str(table), "judged": findings.n_judged}
+        listed = [dict(zip(COLUMNS, one.in_columns(), strict=True)) for one in findings.suspects]
+        facts = {"page": str(out), "table": str(table), "judged": findings.n_judged, "found": findings.n_suspects}
         give_json(facts | {"suspects": listed, "skipped": skipped})
     else:
-        give(
-            f"Page: {out} ({len(findings.suspects)} suspects of {findings.n_judged} judged items), table: {table}"
-        )
+        shown = len(findings.suspects)
+        worst = f"the worst {shown:,} of " if shown < findings.n_suspects else ""
+        found = f"{worst}{counted(findings.n_suspects, 'suspect')} of {findings.n_judged:,} judged items"
+        give(f"Page: {out} ({found}), table: {table}")
     return tell_skipped(skipped)

@@ -134,9 +134,10 @@ def _check_fewer(model: Model, path: Path, wanted: int | float) -> None:
     """Else the model written would be equal, or a larger one."""
     n_wanted = round(wanted * model.n_training) if isinstance(wanted, float) else wanted
     if n_wanted >= len(model.voters):
+        whole = f" of the {model.n_training} training items" if isinstance(wanted, float) else ""
         raise UsageError(
-            f"{path} has {len(model.voters)} prototypes, and --keep {wanted:g} asks for {n_wanted}, so there is "
-            "nothing to prune; keep fewer."
+            f"{path} has {len(model.voters)} prototypes, and --keep {wanted:g} asks for {n_wanted}{whole}, so "
+            "there is nothing to prune; keep fewer."
         )
 
 

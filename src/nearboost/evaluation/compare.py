@@ -22,6 +22,7 @@ from nearboost.evaluation.estimates import Tell, foretell_features, foretell_met
 from nearboost.evaluation.methods import Method, find_methods
 from nearboost.evaluation.parts import Job, make_parts, task_of
 from nearboost.evaluation.protocols import Split, make_splits
+from nearboost.evaluation.report.numbers import quantity
 from nearboost.evaluation.rows import open_source
 from nearboost.evaluation.running import run_task
 
@@ -94,6 +95,8 @@ def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Com
     splits = make_splits(dataset, str(wish.protocol), wish.repeats, wish.seed)
     folder = choose_folder(wish, dataset)
     tell(plan_in_words(dataset, wish, len(splits), len(wanted)))
+    for note in dataset.notes:
+        tell(f"Note: {note}")
     with one_writer(folder):
         return compare_in(folder, wish, dataset, splits, chosen, wanted, tell, verbose)
 
@@ -180,8 +183,9 @@ def choose_methods(wish: Wish, dataset: Dataset) -> list[Method]:
 
 def choose_folder(wish: Wish, dataset: Dataset) -> Path:
     """The output folder, outside of the data."""
-    folder = Path(wish.out or "compare-" + re.sub(r"[^\w.-]+", "-", dataset.name))
     data = Path(wish.data).resolve()
+    name = data.name if data.is_dir() else dataset.name  # a folder's own name, whatever set it was taken for
+    folder = Path(wish.out or "compare-" + re.sub(r"[^\w.-]+", "-", name))
     if data.is_dir() and folder.resolve().is_relative_to(data):
         raise DataError(f"The output folder {folder} lies within the data; give one outside with --out.")
     if folder.exists() and not folder.is_dir():
@@ -251,5 +255,5 @@ def line_of(result: Result, is_old: bool) -> str:
     known = "  (from before)" if is_old else ""
     return (
         f"{where}: {key.replace('_', ' ')} {100 * measures[key]:.2f} %, fit {result['fit_seconds']:.2f} s, "
-        f"{per_query:.3f} ms a query{known}"
+        f"{quantity(per_query)} ms a query{known}"
     )

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from nearboost.base.model_files import check_can_be_saved
 from nearboost.base.validation import check_choice
 from nearboost.datasets import DataError, Dataset
+from nearboost.evaluation import descriptors
 from nearboost.evaluation.descriptors import describe, find_descriptor
 from nearboost.evaluation.methods import find_method
 from nearboost.models import Model, origins_of
@@ -37,9 +38,10 @@ def check_part(part: str) -> None:
     check_choice("part", part, PARTS)
 
 
-def check_names(features: str, method: str) -> None:
+def check_names(features: str | None, method: str) -> None:
     """The same of names and settings, and of methods that a file cannot hold."""
-    find_descriptor(features)
+    if features is not None:
+        find_descriptor(features)
     classifier = find_method(method).make()
     check_can_be_saved(getattr(classifier, "estimator", classifier), f"method {method}")
 
@@ -61,7 +63,7 @@ def choose_part(dataset: Dataset, part: str, otherwise: str) -> Dataset:
 def fit_model(
     dataset: Dataset,
     *,
-    features: str = "gist",
+    features: str | None = None,
     method: str = "unn",
     scale: bool = False,
     store: Path | None = None,
@@ -75,13 +77,16 @@ def fit_model(
     Parameters
     ----------
     dataset : all its items are fitted to
-    features : a name of `find_descriptor`, for images
+    features : a name of `find_descriptor`, for images; None means Gist
     method : a name of `find_method`, perhaps with settings
     scale : whether features get mean 0 and deviation 1 first
     store : folder where rows of images are kept and found again; None keeps none
     thumbnails : whether voters keep a small picture
     seed, n_jobs, verbose : as in the estimators
     """
+    if dataset.kind == "vectors" and features is not None:
+        raise DataError(f"{dataset.name} has vectors, which need no features; leave out --features.")
+    features = features or descriptors.DEFAULT
     check_names(features, method)
     classifier = find_method(method).make(seed, n_jobs)
     rows, transformer, skipped = describe_training(dataset, features, store, seed, n_jobs, verbose)

@@ -41,12 +41,17 @@ class Suspect:
     other: float
     picture: bytes | None
 
+    def in_columns(self) -> tuple[str, str, str, float, float]:
+        """What stands in the `COLUMNS` of a table."""
+        return self.name, self.label, self.said, self.own, self.other
+
 
 @dataclass(frozen=True)
 class Findings:
-    """The suspects, the worst first; how many items were judged, and how many of all there are."""
+    """Suspects, the worst first; how many there are in all, how many items were judged, and how many there are."""
 
     suspects: list[Suspect]
+    n_suspects: int
     n_judged: int
     n_items: int
 
@@ -62,7 +67,7 @@ def suspects_of(model: Model, most: int = 100) -> Findings:
     rows = classifier.held_out_rows_
     chances = classifier._calibration.probabilities(classifier.held_out_scores_.toarray())
     truth = origins.labels[rows]
-    worst, said = _worst(chances, truth, most)
+    worst, said = _worst(chances, truth)
     found = [
         Suspect(
             str(origins.names[rows[i]]),
@@ -72,9 +77,9 @@ def suspects_of(model: Model, most: int = 100) -> Findings:
             float(chances[i, said[i]]),
             origins.picture(int(rows[i])),
         )
-        for i in worst.tolist()
+        for i in worst[:most].tolist()
     ]
-    return Findings(found, len(rows), model.n_training)
+    return Findings(found, len(worst), len(rows), model.n_training)
 
 
 def suspects_in(
@@ -94,7 +99,7 @@ def suspects_in(
         raise ValueError(f"{type(model.last_step).__name__} gives no probabilities; fit unn, n3 or slnd.")
     codes = np.array([model.classes.index(label) for label in labels.tolist()])
     chances = held_out(model.classifier, rows, codes, len(model.classes), groups, verbose)
-    worst, said = _worst(chances, codes, most)
+    worst, said = _worst(chances, codes)
     found = [
         Suspect(
             names[i],
@@ -104,9 +109,9 @@ def suspects_in(
             float(chances[i, said[i]]),
             None if items is None else thumbnail(items[i]) or None,
         )
-        for i in worst.tolist()
+        for i in worst[:most].tolist()
     ]
-    return Findings(found, len(rows), len(rows))
+    return Findings(found, len(worst), len(rows), len(rows))
 
 
 def held_out(
@@ -129,18 +134,16 @@ def held_out(
 
 def _refuse_several(model: Model) -> None:
     if model.origins is not None and model.origins.labels.ndim == 2:
-        raise ValueError("Items with several labels have no suspects yet; ask about one class at a time.")
+        raise ValueError("Items with several labels have no suspects yet; fit a model to one label an item.")
 
 
-def _worst(
-    chances: NDArray[np.float64], truth: NDArray[Any], most: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _worst(chances: NDArray[np.float64], truth: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Items that are said to be of another class, by how much likelier that is; and what is said of all."""
     said = chances.argmax(axis=1)
     every = np.arange(len(truth))
     lead = chances[every, said] - chances[every, truth]
     disagree = np.flatnonzero(said != truth)
-    return disagree[np.argsort(-lead[disagree], kind="stable")][:most], said
+    return disagree[np.argsort(-lead[disagree], kind="stable")], said
 
 
 def suspects_csv(findings: Findings) -> str:
@@ -148,7 +151,7 @@ def suspects_csv(findings: Findings) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([one.name, one.label, one.said, one.own, one.other] for one in findings.suspects)
+    writer.writerows(one.in_columns() for one in findings.suspects)
     return file.getvalue()
 
 

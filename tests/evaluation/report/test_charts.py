@@ -93,6 +93,13 @@ def test_labels_keep_apart_and_inside():
             assert right <= l2 or r2 <= left or bottom <= t2 or b2 <= top
 
 
+def test_a_point_at_the_edge_has_its_name():
+    """On its right the picture ends, on its left is another name, and centred above, its own would end outside."""
+    points = [Point("slnd", 0.0174, 0.473), Point("unn", 0.158, 0.407), Point("weighted-knn", 0.477, 0.407)]
+    page = drawn(trade_off(points, "ms", "Accuracy"))
+    assert {text["text"] for text in page.all("text", class_="label")} == {point.label for point in points}
+
+
 def test_trade_off_needs_two_points():
     assert trade_off(POINTS[:1], "x", "y") is None
     assert trade_off([POINTS[0], Point("free", 0.0, 0.5)], "x", "y") is None

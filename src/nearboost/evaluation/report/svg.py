@@ -13,7 +13,7 @@ NARROW_LETTERS, WIDE_LETTERS = frozenset("fijlrtI.,:;'|!()[]-· "), frozenset("m
 BOLD = 1.12  # times as wide
 LINE = 13.0
 GAP = 8.0  # from a point to its label
-SIDES = ("right", "left", "above", "below")
+SIDES = ("right", "left", "above", "below", "above left", "above right", "below left", "below right")
 
 
 def drawing(width: float, height: float, label: str, kind: str) -> Element:
@@ -137,6 +137,7 @@ def label_beside(text: str, x: float, y: float, side: str, *, bold: bool = False
     """A label beside a point, on one of the `SIDES`."""
     width = width_of(text, bold=bold)
     x += {"right": GAP, "left": -GAP}.get(side, 0.0)
-    y += {"above": -GAP - LINE / 2, "below": GAP + LINE / 2}.get(side, 0.0)
-    anchor, left = {"right": ("start", x), "left": ("end", x - width)}.get(side, ("middle", x - width / 2))
+    y += {"above": -GAP - LINE / 2, "below": GAP + LINE / 2}.get(side.split()[0], 0.0)
+    towards = side.split()[-1]
+    anchor, left = {"right": ("start", x), "left": ("end", x - width)}.get(towards, ("middle", x - width / 2))
     return Label(x, y + LINE / 3, anchor, Box(left, y - LINE / 2, left + width, y + LINE / 2))

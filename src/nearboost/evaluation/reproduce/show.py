@@ -43,12 +43,23 @@ def grid(facts: Facts) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Columns and rows as text; wide tables are turned."""
     columns, rows = (
         facts["columns"],
-        [(row["name"], [cell_text(c) for c in row["cells"]]) for row in facts["rows"]],
+        [(row["name"], row_texts(row["cells"])) for row in facts["rows"]],
     )
     if len(columns) > max(MOST_COLUMNS, len(rows)):
         turned = [(column, [cells[i] for _, cells in rows]) for i, column in enumerate(columns)]
         return [name for name, _ in rows], turned
     return columns, rows
+
+
+def row_texts(cells: list[Facts]) -> list[str]:
+    """The cells of a row; numbers that are all whole, such as those of training items, have no decimals.
+
+    >>> row_texts([{"ours": {"mean": mean, "deviation": None}, "paper": None} for mean in (664.0, 4.0)])
+    ['664', '4']
+    """
+    ours = [cell["ours"] for cell in cells if cell["ours"] is not None]
+    whole = all(one["deviation"] is None and float(one["mean"]).is_integer() for one in ours)
+    return [cell_text(cell).removesuffix(".0") if whole else cell_text(cell) for cell in cells]
 
 
 def cell_text(cell: Facts) -> str:
