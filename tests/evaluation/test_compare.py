@@ -11,6 +11,7 @@ import pytest
 
 from evaluation import strange_cells
 from evaluation.problems import write_blobs, write_stripes
+from nearboost.base.errors import UsageError
 from nearboost.datasets import DataError
 from nearboost.evaluation import compare as comparing
 from nearboost.evaluation import running
@@ -226,18 +227,18 @@ def test_one_class_is_no_comparison(blobs, tmp_path):
 def test_folders_of_others_are_left_alone(blobs, tmp_path):
     (tmp_path / "features").mkdir()
     (tmp_path / "features" / "mine.txt").write_text("mine")
-    with pytest.raises(DataError, match="holds other files"):
+    with pytest.raises(UsageError, match="holds other files"):
         compare(wish(blobs, tmp_path, fresh=True))
     assert (tmp_path / "features" / "mine.txt").read_text() == "mine"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "results.csv").write_text("mine")
-    with pytest.raises(DataError, match="did not come from here"):
+    with pytest.raises(UsageError, match="did not come from here"):
         compare(wish(blobs, tmp_path / "other"))
     assert (tmp_path / "other" / "results.csv").read_text() == "mine"
-    with pytest.raises(DataError, match="is a file and cannot be the output folder"):
+    with pytest.raises(UsageError, match="is a file, where a folder is needed"):
         compare(wish(blobs, blobs))
     data = write_stripes(tmp_path / "pictures")
-    with pytest.raises(DataError, match="lies within the data"):
+    with pytest.raises(UsageError, match="lies within the data"):
         compare(wish(data, data / "report"))
 
 

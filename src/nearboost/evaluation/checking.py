@@ -41,7 +41,11 @@ def rows_of(model: Model, dataset: Dataset, *, n_jobs: int | None = None, verbos
     check_kind(model, dataset.kind, dataset.name)
     unknown = sorted(set(dataset.classes) - set(model.classes))
     if unknown:
-        raise DataError(f"{dataset.name} has the class {unknown[0]!r}, which the model does not know.")
+        known = ", ".join(model.classes[:5]) + (", …" if len(model.classes) > 5 else "")
+        raise DataError(
+            f"{dataset.name} has the class {unknown[0]!r}, which the model does not know; it knows {known}. Leave "
+            "the items of other classes out, or fit a model on data that has them."
+        )
     found = model.describe(dataset.items, n_jobs=n_jobs, verbose=verbose)
     skipped = {dataset.names[i]: why for i, why in found.skipped.items()}
     if not len(found.places):

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearboost.base.disk import one_writer
+from nearboost.base.disk import check_folder, one_writer
+from nearboost.base.errors import UsageError
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.words import counted
@@ -187,12 +188,11 @@ def choose_folder(wish: Wish, dataset: Dataset) -> Path:
     name = data.name if data.is_dir() else dataset.name  # a folder's own name, whatever set it was taken for
     folder = Path(wish.out or "compare-" + re.sub(r"[^\w.-]+", "-", name))
     if data.is_dir() and folder.resolve().is_relative_to(data):
-        raise DataError(f"The output folder {folder} lies within the data; give one outside with --out.")
-    if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder} is a file and cannot be the output folder; give another one with --out.")
+        raise UsageError(f"The output folder {folder} lies within the data; give one outside with --out.")
+    check_folder(folder)
     foreign = [folder / name for name in WRITTEN if (folder / name).exists()]
     if foreign and not (folder / "cells" / MARK).exists():
-        raise DataError(f"{foreign[0]} did not come from here; give another output folder with --out.")
+        raise UsageError(f"{foreign[0]} did not come from here; give another output folder with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -201,7 +201,7 @@ def prepare_own(folder: Path, fresh: bool) -> None:
     """A folder that is ours alone, which a file in it says; nobody else's files are ever removed."""
     mark = folder / MARK
     if folder.exists() and not mark.exists() and any(folder.iterdir()):
-        raise DataError(f"{folder} holds other files; give another output folder with --out.")
+        raise UsageError(f"{folder} holds other files; give another output folder with --out.")
     if fresh and mark.exists():
         shutil.rmtree(folder)
     folder.mkdir(exist_ok=True)

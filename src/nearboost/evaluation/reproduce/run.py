@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearboost.base.disk import write_text
+from nearboost.base.disk import check_folder, write_text
 from nearboost.base.progress import progress_bar
 from nearboost.base.words import counted, roughly
 from nearboost.evaluation.cells import DONE, Result, read_result, write_json
@@ -50,6 +50,7 @@ def reproduce(
     say : called with sentences for people, such as the estimate of the time
     command : to repeat it, for the report
     """
+    check_folder(out)
     plan = make_plan(find(name), wish)
     folder = out / (plan.experiment.name + ("-quick" if wish.quick else ""))
     for needed in (folder, out / "cells", out / "features"):
