@@ -36,7 +36,9 @@ def test_fit_images(images):
 
 def test_fit_vectors(vectors):
     assert vectors.ended.code == Exit.DONE
-    assert vectors.ended.err == ""
+    assert vectors.ended.err == (
+        "Note: the plain vote of neighbours answers held-out items best, so no weights were learned.\n"
+    )
     model = load_model(vectors.model)
     assert model.features is None
     assert model.origins.names[7] == "row 7"
@@ -105,6 +107,16 @@ def test_scaled(vectors, tmp_path):
         assert answer("explain", out, data, "--row", 2)["voters"]
         assert "sklearn.StandardScaler" in call("info", out).out
     assert found[0] == found[1]
+
+
+def test_a_plain_vote_is_told(tmp_path):
+    X = np.repeat([0.0, 20.0], 40)[:, np.newaxis] + np.random.default_rng(0).normal(size=(80, 3))
+    np.savez(tmp_path / "far.npz", X=X, y=np.repeat(["a", "b"], 40))
+    note = "so no weights were learned"
+    assert note in call("fit", tmp_path / "far.npz", "--out", tmp_path / "model.nb").err
+    learned = call("fit", tmp_path / "far.npz", "--method", "n3:n_rounds=5", "--out", tmp_path / "model.nb")
+    assert learned.code == Exit.DONE
+    assert note not in learned.err
 
 
 def test_what_cannot_be_saved_is_refused_before_the_fit(vectors, tmp_path):

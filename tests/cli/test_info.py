@@ -27,7 +27,7 @@ def test_usage(name):
 
 def test_info(images, vectors):
     found = answer("info", images.model)
-    assert found["classifier"]["class"] == "UNNClassifier"
+    assert found["classifier"]["class"] == "N3Classifier"
     assert found["features"] == {
         "class": "Gist",
         "parameters": {"layout": 512, "side": 128, "scaling": "dtype", "n_jobs": None, "verbose": 0},
@@ -35,7 +35,7 @@ def test_info(images, vectors):
     assert found["classes"] == sorted(KINDS)
     assert (found["voters"], found["thumbnails"], found["training_rows_in_file"]) == (36, True, True)
     text = call("info", images.model).out
-    for part in ("pictures: 36 images", "UNNClassifier", "Gist", "3: dots, stripes, waves", "36, with thumbnails"):
+    for part in ("pictures: 36 images", "N3Classifier", "Gist", "3: dots, stripes, waves", "36, with thumbnails"):
         assert part in text
     assert "without thumbnails" in call("info", vectors.model).out
 

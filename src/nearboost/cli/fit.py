@@ -19,9 +19,7 @@ def fit(
             show_default="gist; none for vectors",
         ),
     ] = None,
-    method: Annotated[
-        str, typer.Option(help="Method, perhaps with settings, as in unn:n_prototypes=0.1.")
-    ] = "unn",
+    method: Annotated[str, typer.Option(help="Method, perhaps with settings, as in n3:n_prototypes=0.1.")] = "n3",
     part: Annotated[
         str, typer.Option(help="Items to fit to: all, train or test; auto is train where the data is divided.")
     ] = "auto",
@@ -42,7 +40,7 @@ def fit(
 
     The file holds features, classifier, class names and where each prototype came from. Loading it runs no code.
 
-    Example: `nearboost fit pictures --features gist --method unn --out scenes.nb`
+    Example: `nearboost fit pictures --features gist --method n3 --out scenes.nb`
     """
     from nearboost.base.disk import check_folder, check_target
     from nearboost.datasets import open_dataset
@@ -70,6 +68,8 @@ def fit(
         verbose=progress(),
     )
     save(fitted.model, out)
+    if getattr(fitted.model.last_step, "n_rounds_", None) == 0:
+        tell("Note: the plain vote of neighbours answers held-out items best, so no weights were learned.")
     if as_json:
         give_json(summary_of(out) | {"skipped": fitted.skipped})
     else:

@@ -64,7 +64,7 @@ def fit_model(
     dataset: Dataset,
     *,
     features: str | None = None,
-    method: str = "unn",
+    method: str = "n3",
     scale: bool = False,
     store: Path | None = None,
     thumbnails: bool = True,
