@@ -14,7 +14,7 @@ already are not run again, unless with ``--fresh``. ``--show`` prints what was w
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -90,25 +90,37 @@ class Stopwatch:
         return self.last - before
 
 
-class Mirrored(Sequence[NDArray[Any]]):
-    """Images that are read when asked for, left and right exchanged."""
+class Changed(Sequence[NDArray[Any]]):
+    """Images that are read when asked for, and changed."""
 
-    def __init__(self, paths: list[Path]) -> None:
-        self.paths = paths
+    def __init__(self, paths: list[Path], change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+        self.paths, self.change = paths, change
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, i: Any) -> Any:
-        return np.ascontiguousarray(read_image(self.paths[i])[:, ::-1])
+        return self.change(read_image(self.paths[i]))
 
 
-def voted(split: Images, n_jobs: int, mirrored: bool) -> list[Row]:
+def mirrored(pixels: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(pixels[:, ::-1])
+
+
+def resized(pixels: NDArray[Any]) -> NDArray[Any]:
+    """With a longest side of `LONGEST_SIDE`."""
+    cv2 = needs("cv2")
+    factor = LONGEST_SIDE / max(pixels.shape[:2])
+    method = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(pixels, None, fx=factor, fy=factor, interpolation=method))
+
+
+def voted(split: Images, n_jobs: int, both_ways: bool) -> list[Row]:
     """NBNN, NBINN and NBSR by one search."""
     watch = Stopwatch()
     nimble = Nimble(n_jobs=n_jobs).fit(split.train)
     learning = watch()
-    known: list[Sequence[Any]] = [split.train, *([Mirrored(split.train)] if mirrored else [])]
+    known: list[Sequence[Any]] = [split.train, *([Changed(split.train, mirrored)] if both_ways else [])]
     train = [one.values for some in known for one in nimble.transform(some)]
     test = [one.values for one in nimble.transform(split.test)]
     describing = watch() / (len(train) + len(test))
@@ -119,7 +131,7 @@ def voted(split: Images, n_jobs: int, mirrored: bool) -> list[Row]:
     for name, representation in VOTED.items():
         scores = nearby.scores(representation, found)
         rows.append({
-            "method": name + MIRRORED * mirrored, **scored(split.y_test, scores.argmax(axis=1)),
+            "method": name + MIRRORED * both_ways, **scored(split.y_test, scores.argmax(axis=1)),
             "learning_s": learning,
             "describing_ms": 1000 * describing, "searching_ms": 1000 * searching,
             "deciding_ms": 1000 * watch() / len(test),
@@ -154,27 +166,10 @@ def agreement(seed: int, n_jobs: int) -> list[Row]:
     return rows
 
 
-class Resized(Sequence[NDArray[Any]]):
-    """Images that are read when asked for, with a longest side of `LONGEST_SIDE`."""
-
-    def __init__(self, paths: list[Path]) -> None:
-        self.paths = paths
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, i: Any) -> Any:
-        cv2 = needs("cv2")
-        pixels = read_image(self.paths[i])
-        factor = LONGEST_SIDE / max(pixels.shape[:2])
-        method = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
-        return cv2.resize(pixels, None, fx=factor, fy=factor, interpolation=method)
-
-
 def pooled(split: Images, coding: str, n_jobs: int) -> Row:
     """One coding of dense SIFT, pooled over a pyramid, with a linear classifier."""
     sift = DenseSIFT(step=8, bin_sizes=(4,))
-    sets = [sift.transform(Resized(paths)) for paths in (split.train, split.test)]
+    sets = [sift.transform(Changed(paths, resized)) for paths in (split.train, split.test)]
     watch = Stopwatch()
     pyramid = SpatialPyramid(coding, n_jobs=n_jobs).fit(sets[0])
     learning = watch()
@@ -235,7 +230,7 @@ def measure(methods: Sequence[str], seeds: Sequence[int], fresh: bool, n_jobs: i
             if pooling:
                 add(seed, [{"method": name, **pooled(split, pooling, n_jobs)}])
             else:
-                add(seed, voted(split, n_jobs, mirrored=name.endswith(MIRRORED)))
+                add(seed, voted(split, n_jobs, both_ways=name.endswith(MIRRORED)))
     if "agreement" in methods and not results["agreement"]:
         results["agreement"] = agreement(seeds[0], n_jobs)
     write_results(NAME, results)

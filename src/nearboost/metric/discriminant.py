@@ -4,18 +4,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_positive
 from nearboost.metric.constraints import check_spread
+from nearboost.metric.linear import LinearMetric
 
 ROWS_PER_BLOCK = 1024
 NO_SPREAD = 1e-12  # relative to the other spread: within classes, or between them
 
 
-class SoftDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SoftDiscriminant(LinearMetric):
     """Linear discriminants that keep the other directions, at a smaller weight: a metric for neighbours.
 
     Rows are whitened by their covariance within classes, shrunk towards a sphere; of the whitened directions,
@@ -90,16 +90,6 @@ class SoftDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         components, mean = self.components_.astype(X.dtype), self.mean_.astype(X.dtype)
         return (X - mean) @ components.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def class_means(X: NDArray[Any], classes: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
@@ -17,6 +16,7 @@ from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.kernels.itml import sweep_pairs
 from nearboost.metric.constraints import check_bounds, check_pairs, check_spread, choose_bounds, draw_pairs
+from nearboost.metric.linear import LinearMetric
 
 PRIORS = ("identity", "covariance")
 LEAST_SHRINKAGE = 1e-6
@@ -24,7 +24,7 @@ LARGEST_GAMMA = 1e12  # 1/(γ + 1) must stay above the rounding of 1
 LEAST_PIVOT, WIDENING = 1e-12, 1e-10  # both far above rounding: A is positive definite in float64 as well
 
 
-class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ITML(LinearMetric):
     """Information-theoretic metric learning: a linear map after which like rows are near and unlike rows far.
 
     Learns the positive definite matrix A closest to a prior A₀ (in the LogDet divergence) under which squared
@@ -204,16 +204,6 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     stacklevel=4,
                 )
         return factor[:n_features, :n_features].T * unit
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def prior_factor(X: NDArray[np.floating], prior: str) -> NDArray[np.float64]:
