@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearboost.evaluation.machine import describe_machine, describe_versions
+from nearboost.base.machine import describe_machine, describe_versions
 
 RESULTS = Path(__file__).resolve().parent / "results"
 LIBRARIES = (

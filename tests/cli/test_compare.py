@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.calling import interruptible
-from evaluation.problems import write_blobs, write_stripes
+from compare.problems import write_blobs, write_stripes
+from nearboost.catalogue.methods import DEFAULT
 from nearboost.cli.common import Exit
 from nearboost.cli.main import app
-from nearboost.evaluation.methods import DEFAULT
-from nearboost.evaluation.running import _environment
+from nearboost.compare.running import _environment
 
 PROGRAM = (sys.executable, "-c", "from nearboost.cli.main import main; main()")
 

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from nearboost.cli.main import app
-from nearboost.evaluation import cells
-from nearboost.evaluation import compare as comparing
+from nearboost.compare import comparison as comparing
+from nearboost.compare import runs as cells
 
 
 @pytest.fixture

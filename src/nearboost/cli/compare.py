@@ -50,9 +50,9 @@ def compare(
     import shlex
     import sys
 
-    from nearboost.evaluation.compare import Wish
-    from nearboost.evaluation.compare import compare as run
-    from nearboost.evaluation.report.writing import without_pictures
+    from nearboost.compare.comparison import Wish
+    from nearboost.compare.comparison import compare as run
+    from nearboost.compare.report.writing import without_pictures
 
     wish = Wish(
         data,
@@ -81,7 +81,7 @@ def compare(
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from nearboost.evaluation.report.terminal import as_table, summary
+    from nearboost.compare.report.terminal import as_table, summary
 
     if facts["leaderboard"]:  # else the lines of the failed cells have said it all
         give_table(as_table(facts))

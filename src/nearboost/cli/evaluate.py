@@ -26,9 +26,9 @@ def evaluate(
     Example: `nearboost evaluate scenes.nb pictures --part test`
     """
     from nearboost.datasets import open_dataset
-    from nearboost.evaluation.checking import as_lines, evaluate_model
-    from nearboost.evaluation.fitting import check_part, choose_part
     from nearboost.models import load_model
+    from nearboost.models.checking import as_lines, evaluate_model
+    from nearboost.models.fitting import check_part, choose_part
 
     check_part(part)
     loaded = load_model(model)

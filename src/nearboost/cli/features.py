@@ -32,9 +32,9 @@ def features(
     Example: `nearboost features pictures --features gist --out rows` and then `nearboost fit rows`
     """
     from nearboost.base.disk import check_folder
+    from nearboost.catalogue.descriptors import find_descriptor
     from nearboost.datasets import open_dataset
-    from nearboost.evaluation.descriptors import find_descriptor
-    from nearboost.evaluation.extraction import extract_rows
+    from nearboost.models.extraction import extract_rows
 
     find_descriptor(descriptor)
     check_folder(out)

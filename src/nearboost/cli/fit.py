@@ -44,8 +44,8 @@ def fit(
     """
     from nearboost.base.disk import check_folder, check_target
     from nearboost.datasets import open_dataset
-    from nearboost.evaluation.fitting import check_names, check_part, choose_part, fit_model
     from nearboost.models import save
+    from nearboost.models.fitting import check_names, check_part, choose_part, fit_model
     from nearboost.models.info import summary_of
 
     check_part(part)

@@ -7,11 +7,12 @@ import typer
 
 from nearboost import __version__
 from nearboost.cli.common import give
+from nearboost.cli.reproduce import reproduce
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
 COMMANDS: tuple[str, ...] = (
     *("compare", "fit", "predict", "evaluate", "explain"),
-    *("prune", "features", "info", "suspects", "reproduce"),
+    *("prune", "features", "info", "suspects"),
 )
 
 app = typer.Typer(
@@ -41,6 +42,7 @@ def program(
 
 for _name in COMMANDS:
     app.command(_name)(getattr(import_module(f"nearboost.cli.{_name}"), _name))
+app.command(hidden=True, context_settings={"ignore_unknown_options": True})(reproduce)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""The papers' tables and figures, run again: ``python -m papers NAME --data DIR``."""

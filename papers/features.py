@@ -1,0 +1,225 @@
+"""The papers' features, as each states them, and how the items of a split get theirs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from nearboost.catalogue.descriptors import Descriptor, describe
+from nearboost.compare.runs import name_of, read_arrays, write_arrays
+from nearboost.datasets import DataError, Dataset
+
+LONGEST_SIDE = 300  # of images for pyramids, as in ScSPM
+
+
+class ItemFeatures(NamedTuple):
+    """What describes the items: rows or sets of rows, and for each item the number of its own, -1 for none."""
+
+    X: Any
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Features:
+    """A way from items to what methods see.
+
+    Attributes
+    ----------
+    about : what print says of it
+    make : ``make(seed, n_jobs)`` gives the transformer, not fitted
+    learned : whether it is fitted, to the training images of each split
+    kind : "rows", one an image; "masked", one for the cell within its mask; "sets" of local descriptors; or
+        "pixels", the rows as they are in the file
+    """
+
+    about: str
+    make: Callable[[int, int | None], Any]
+    learned: bool = False
+    kind: str = "rows"
+
+
+def describe_items(
+    dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, *, seed: int, n_jobs: int | None
+) -> ItemFeatures:
+    """The items' features, from ``folder`` where they lie there; what is learned is learned from ``train``."""
+    features = FEATURES[name]
+    if dataset.kind == "vectors":
+        if features.kind != "pixels":
+            raise DataError(f"{dataset.name} has no images to describe; {features.about} needs images.")
+        return ItemFeatures(pixel_rows(dataset.items), np.arange(len(dataset)))
+    identity: dict[str, Any] = {"features": name, "items": [str(item) for item in dataset.items]}
+    if features.learned:
+        identity |= {"train": train.tolist(), "seed": seed}
+    note = (folder / f"features-{name_of(identity)}").with_suffix(".npz")
+    if not note.exists():  # described once for all lines
+        write_arrays(note, **_described(dataset, name, train, folder, seed, n_jobs))
+    table = read_arrays(note)
+    if "ends" in table:
+        return ItemFeatures(np.split(table["values"], table["ends"][:-1]), table["numbers"])
+    rows = table["values"] if "values" in table else np.load(str(table["store"]), mmap_mode="r")
+    return ItemFeatures(rows, table["numbers"])
+
+
+def _described(
+    dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, seed: int, n_jobs: int | None
+) -> dict[str, NDArray[Any]]:
+    """Rows or sets themselves, or where a store keeps the rows; and the number of each item's own."""
+    features, images, numbers = FEATURES[name], list(dataset.items), np.arange(len(dataset))
+    if features.kind in ("rows", "pixels"):
+        descriptor = Descriptor(name, name, features.make, features.about, learned=features.learned)
+        found = describe(images, descriptor, folder / "stores", train=train, seed=seed, n_jobs=n_jobs)
+        return {"store": np.array(str(found.file)), "numbers": found.numbers}
+    transformer = features.make(seed, n_jobs)
+    if features.kind == "masked":
+        masks = dataset.masks or OwnMasks(images)
+        return {"values": transformer.transform(images, masks=masks), "numbers": numbers}
+    sets = [one.values for one in transformer.fit([images[i] for i in train]).transform(images)]
+    return {"values": np.concatenate(sets), "ends": np.cumsum([len(one) for one in sets]), "numbers": numbers}
+
+
+def pixel_rows(items: Any) -> NDArray[Any]:
+    """Rows of pixels, those of bytes scaled to [0, 1]."""
+    rows = np.asarray(items).reshape(len(items), -1)
+    return rows.astype(np.float32) / 255 if rows.dtype == np.uint8 else rows.astype(np.float32)
+
+
+class OwnMasks(Sequence[NDArray[np.bool_]]):
+    """Masks of cells whose background is zero already, made when asked for."""
+
+    def __init__(self, images: Sequence[Any]) -> None:
+        self.images = images
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, i: Any) -> Any:
+        from nearboost.base.images import read_image
+
+        pixels = read_image(self.images[i])
+        return (pixels if pixels.ndim == 2 else pixels.max(axis=2)) > 0
+
+
+class AtMost(TransformerMixin, BaseEstimator):
+    """Images none of whose sides is longer than so many pixels, made smaller when they are asked for."""
+
+    def __init__(self, longest_side: int = LONGEST_SIDE) -> None:
+        self.longest_side = longest_side
+
+    def fit(self, X: Any, y: Any = None) -> "AtMost":
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X: Any) -> "Shrunk":
+        """A lazy list."""
+        from nearboost.base.images import as_images
+
+        return Shrunk(as_images(X), self.longest_side)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class Shrunk(Sequence[NDArray[Any]]):
+    """Images that are read when asked for."""
+
+    def __init__(self, images: Sequence[Any], longest_side: int) -> None:
+        self.images, self.longest_side = images, longest_side
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, i: Any) -> Any:
+        from nearboost.base.images import needs, pixels_of
+
+        pixels = pixels_of(self.images[i])
+        factor = self.longest_side / max(pixels.shape[:2])
+        if factor >= 1:
+            return pixels
+        cv2 = needs("cv2")
+        return cv2.resize(pixels, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+
+
+def _fisher(seed: int, n_jobs: int | None) -> Any:
+    from nearboost.features.recipe import SIFTColorFisher
+
+    return SIFTColorFisher(random_state=seed, n_jobs=n_jobs)
+
+
+def _bag(n_words: int, scaling: str = "dtype") -> Callable[[int, int | None], Any]:
+    def make(seed: int, n_jobs: int | None) -> Any:
+        from sklearn.pipeline import make_pipeline
+
+        from nearboost.features.bags import BagOfFeatures
+        from nearboost.features.sift import DenseSIFT
+
+        bags = BagOfFeatures(n_words, max_descriptors=100_000, random_state=seed, n_jobs=n_jobs)
+        return make_pipeline(DenseSIFT(n_points=2500, scaling=scaling), bags)
+
+    return make
+
+
+def _gist(n_numbers: int) -> Callable[[int, int | None], Any]:
+    def make(seed: int, n_jobs: int | None) -> Any:
+        from nearboost.features.gist import Gist
+
+        return Gist(n_numbers, n_jobs=n_jobs)
+
+    return make
+
+
+def _bif(seed: int, n_jobs: int | None) -> Any:
+    from nearboost.features.bif import BioInspiredFeatures
+
+    return BioInspiredFeatures((1, 2, 3, 4), 256, n_jobs=n_jobs)
+
+
+def _pixels(seed: int, n_jobs: int | None) -> Any:
+    from nearboost.features.pixels import SmallGrey
+
+    return SmallGrey(24, n_jobs=n_jobs)
+
+
+def _nimble(seed: int, n_jobs: int | None) -> Any:
+    from nearboost.features.nimble import Nimble
+
+    return Nimble(random_state=seed, n_jobs=n_jobs)
+
+
+def _pyramid(coding: str) -> Callable[[int, int | None], Any]:
+    def make(seed: int, n_jobs: int | None) -> Any:
+        from sklearn.pipeline import make_pipeline
+
+        from nearboost.features.pyramid import SpatialPyramid
+        from nearboost.features.sift import DenseSIFT
+
+        pyramid = SpatialPyramid(coding, random_state=seed, n_jobs=n_jobs)
+        return make_pipeline(AtMost(), DenseSIFT(step=8, bin_sizes=(4,)), pyramid)
+
+    return make
+
+
+FEATURES: dict[str, Features] = {
+    "fisher": Features(
+        "Fisher vectors of SIFT and colour, 16 Gaussians each, 4,096 numbers", _fisher, learned=True
+    ),
+    "bag-500": Features("bags of 500 words, 2,500 SIFT an image", _bag(500), learned=True),
+    "bag-1024": Features("bags of 1,024 words of SIFT", _bag(1024, "image"), learned=True),
+    "gist-320": Features("Gist, 320 numbers", _gist(320)),
+    "gist-512": Features("Gist, 512 numbers", _gist(512)),
+    "bif-whole": Features("bio-inspired features of the whole image, 4 scales of 256 bins", _bif),
+    "bif-cell": Features("bio-inspired features of the cell, 4 scales of 256 bins", _bif, kind="masked"),
+    "pixels": Features("grey pixels", _pixels, kind="pixels"),
+    "nimble": Features("100 fixations an image, described by learned filters", _nimble, learned=True, kind="sets"),
+    "pyramid-inn": Features(
+        "INN codes of SIFT over 1,024 words, pooled on 3 levels", _pyramid("inn"), learned=True
+    ),
+    "pyramid-sparse": Features("sparse codes of SIFT, pooled on 3 levels", _pyramid("sparse"), learned=True),
+    "pyramid-llc": Features("LLC codes of SIFT, pooled on 3 levels", _pyramid("llc"), learned=True),
+}

@@ -1,0 +1,110 @@
+"""UNN on cells: chapter 5 of the thesis."""
+
+from dataclasses import replace
+
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from nearboost.boosting.unn import UNNClassifier
+from nearboost.catalogue.methods import METHODS
+from papers.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size, neighbours
+from papers.of_bags import SECONDS_TO_FIT
+
+K = 10  # as in print
+NO_SEGMENTATION = (
+    "{name} needs cells that are segmented in two-channel images, which this version cannot do yet; "
+    "thesis-table-5.3, 5.4 and 5.5 run on single cells."
+)
+
+
+def unn(loss: str, size: Size, n_jobs: int | None = 1) -> UNNClassifier:
+    """As published, on the histograms themselves."""
+    return UNNClassifier(
+        neighbours(K, size), loss=loss, metric="l1", start="zero", calibration=None, n_jobs=n_jobs
+    )
+
+
+def by_loss(loss: str) -> Line:
+    return Line(f"UNN, {loss}", lambda _, size: unn(loss, size))
+
+
+WHOLE = Panel("BIF whole", "hep2", "bif-whole", "half")
+CELL = Panel("BIF cell", "hep2", "bif-cell", "half")
+SIFT = Panel("SIFT", "hep2", "bag-1024", "half")
+UNN = Line("UNN", lambda _, size: unn("exp", size))
+UNN_THREADS = Line("UNN, threads", lambda _, size: unn("exp", size, None))
+SVM = Line(
+    "SVM",
+    lambda _, size: make_pipeline(MinMaxScaler(), METHODS["rbf-svm"].make(size.seed, size.n_jobs)),
+)
+AUC = Shown("mean_auc", "AUC")
+OPEN = (
+    "Areas under the curve are of scores, one class against the rest.",
+    "C and γ of the SVM are chosen by folds of the training rows.",
+)
+
+TABLE_5_1 = Experiment(
+    name="thesis-table-5.1",
+    about="prototypes that soft UNN keeps of each class, with and without adaptive regularisation",
+    panels=(Panel("thyroid", "thyroid", "bif-cell", "half"),),
+    lines=(),
+    repeats=100,
+    missing=NO_SEGMENTATION.format(name="thesis-table-5.1"),
+)
+TABLE_5_2 = replace(
+    TABLE_5_1,
+    name="thesis-table-5.2",
+    about="accuracy of soft UNN, k-NN and SVM on thyroid cells",
+    missing=NO_SEGMENTATION.format(name="thesis-table-5.2"),
+)
+TABLE_5_3 = Experiment(
+    name="thesis-table-5.3",
+    about="UNN with three losses on single cells, bio-inspired features",
+    panels=(CELL,),
+    lines=tuple(by_loss(loss) for loss in ("exp", "log", "mat")),
+    shown=(Shown("mean_class_accuracy", "accuracy"), AUC),
+    column="{measure}",
+    repeats=10,
+    minutes=0.4,
+    notes=OPEN[:1],
+)
+TABLE_5_4 = Experiment(
+    name="thesis-table-5.4",
+    about="accuracy of each pattern of single cells, by features and classifier",
+    panels=(WHOLE, CELL, SIFT),
+    lines=(UNN, SVM),
+    shown=(Shown("class_accuracy", "accuracy of each class"), replace(PER_CLASS, title="mean")),
+    row="{line}, {panel}",
+    column="{measure}",
+    repeats=10,
+    minutes=1.3,
+    notes=OPEN[1:],
+)
+TABLE_5_5 = replace(
+    TABLE_5_4,
+    name="thesis-table-5.5",
+    about="area under the curve of each pattern of single cells, by features and classifier",
+    shown=(Shown("auc", "AUC of each class"), replace(AUC, title="mean")),
+    notes=OPEN,
+)
+FIGURE_5_8 = Experiment(
+    name="thesis-figure-5.8",
+    about="seconds to train UNN and SVM on single cells",
+    panels=(WHOLE, CELL, SIFT),
+    lines=(UNN, UNN_THREADS, SVM),
+    shown=(SECONDS_TO_FIT,),
+    row="{line}",
+    column="{panel}",
+    repeats=10,
+    claims={
+        text: lambda r: r.ratio("SVM", "UNN", "fit_seconds")
+        for text in (
+            "how many times as fast as SVM the training of UNN is, roughly, at least",
+            "how many times as fast as SVM the training of UNN is, roughly, at most",
+        )
+    },
+    minutes=1.3,
+    notes=("The time of the SVM includes the choice of C and γ by folds.",),
+)
+
+EXPERIMENTS = (TABLE_5_1, TABLE_5_2, TABLE_5_3, TABLE_5_4, TABLE_5_5, FIGURE_5_8)

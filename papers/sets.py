@@ -1,0 +1,114 @@
+"""The sets that the papers use, where they must lie below ``--data``, and what stands in for them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nearboost.compare.protocols import draw_classes
+from nearboost.datasets import DataError, Dataset, open_dataset
+
+QUICK_CLASSES, QUICK_ITEMS = 4, 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """Files that may serve.
+
+    Attributes
+    ----------
+    path : below ``--data``
+    title : what they are
+    layout : how they lie, as `open_dataset` names it
+    stands_in : whether they are another set than the paper's
+    protocol : where they come with a split of their own that the paper used
+    """
+
+    path: str
+    title: str
+    layout: str = "auto"
+    stands_in: bool = False
+    protocol: str | None = None
+
+
+# The first place that is there is taken.
+SETS: dict[str, tuple[Place, ...]] = {
+    "caltech256": (
+        Place("caltech256", "Caltech-256", "caltech-256"),
+        Place("caltech101", "Caltech-101", stands_in=True),
+    ),
+    "sun397": (Place("sun397", "SUN397", "sun397"), Place("scene15", "Scene-15", "scene-15", stands_in=True)),
+    "ilsvrc": (Place("ilsvrc2010", "ILSVRC 2010", "ilsvrc"),),
+    "8-cat": (
+        Place("scene8", "8-cat", "scene-8"),
+        Place("scene15", "8-cat, its grey images in Scene-15", "scene-8"),
+    ),
+    "13-cat": (Place("scene13", "13-cat", "scene-13"), Place("scene15", "13-cat, in Scene-15", "scene-13")),
+    "15-cat": (Place("scene15", "Scene-15", "scene-15"),),
+    "gtsrb": (
+        Place("gtsrb/gtsrb_roi_gray24.npz", "GTSRB, grey crops", "gtsrb-npz"),
+        Place("gtsrb", "GTSRB", "gtsrb"),
+    ),
+    "ar": (
+        Place("faces/AR.mat", "AR", "ar", protocol="fixed"),
+        Place("faces/YaleB_32x32.mat", "Extended Yale B", "yale-b", stands_in=True),
+    ),
+    "hep2": (Place("hep2", "HEp-2", "hep2"), Place("hela2d", "2D HeLa", "images", stands_in=True)),
+    "thyroid": (Place("translocation", "BBBC013", stands_in=True),),
+    "voc2007": (Place("VOC2007", "PASCAL VOC 2007", "voc2007"),),
+}
+TITLES = {
+    "caltech256": "Caltech-256",
+    "sun397": "SUN397",
+    "ilsvrc": "ILSVRC 2010",
+    "8-cat": "8-cat",
+    "13-cat": "13-cat",
+    "15-cat": "Scene-15",
+    "gtsrb": "GTSRB",
+    "ar": "AR faces",
+    "hep2": "HEp-2 cells",
+    "thyroid": "thyroid cells",
+    "voc2007": "PASCAL VOC 2007",
+}
+
+
+def find_place(key: str, root: Path) -> Place:
+    """The set itself where it is there, else its stand-in, else a sentence that says where it must lie."""
+    for place in SETS[key]:
+        if (root / place.path).exists():
+            return place
+    title = TITLES[key]
+    wanted = [place.path + ("" if place.title == title else f" ({place.title})") for place in SETS[key]]
+    raise DataError(f"{root} has no {title} at {' or '.join(wanted)}; put it there or give another --data.")
+
+
+def is_there(key: str, root: Path) -> bool:
+    """Whether the set or its stand-in is there."""
+    return any((root / place.path).exists() for place in SETS[key])
+
+
+def read(place: Place, root: Path) -> Dataset:
+    """The whole set."""
+    return open_dataset(root / place.path, place.layout, duplicates=False)
+
+
+def load(place: Place, root: Path, n_classes: int | None, *, quick: bool = False) -> Dataset:
+    """The set with so many of its classes; a quick one has few, and few items of each."""
+    dataset = read(place, root)
+    if quick:
+        n_classes = min(n_classes or QUICK_CLASSES, QUICK_CLASSES)
+    if n_classes is not None and n_classes < len(dataset.classes):
+        dataset = draw_classes(dataset, n_classes)
+    return few_items(dataset) if quick else dataset
+
+
+def few_items(dataset: Dataset) -> Dataset:
+    """The first few items of each class, and of each part of it."""
+    if dataset.is_multilabel:
+        strata = np.asarray(dataset.labels).argmax(axis=1).astype(str)
+    else:
+        strata = np.asarray(dataset.labels).astype(str)
+    if dataset.part is not None:
+        strata = np.char.add(np.char.add(strata, "/"), np.asarray(dataset.part).astype(str))
+    kept = np.concatenate([np.flatnonzero(strata == one)[:QUICK_ITEMS] for one in np.unique(strata)])
+    return dataset.take(np.sort(kept))

@@ -1,0 +1,176 @@
+"""How the points of a line are measured."""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.compare.judging import outputs
+from nearboost.compare.runs import fit, sentence_of, warm_up
+from nearboost.measures.metrics import class_accuracies, confusion, measure
+from papers.experiment import Line, Size
+
+CHOICE_PASSES = 8
+STEPS = tuple(4.0**power for power in range(-3, 3))  # times the step that is safe for the features
+
+Measures = dict[str, Any]
+
+
+class Samples(NamedTuple):
+    """Training rows and queries with their labels: codes, or a matrix of 0 and 1."""
+
+    X: Any
+    y: NDArray[Any]
+    queries: Any
+    truth: NDArray[Any]
+    classes: Sequence[str]
+    groups: NDArray[Any] | None = None
+
+
+class Work(NamedTuple):
+    """One line on one split: ``rows(x)`` are its rows at a value of what varies, ``label(x)`` names it."""
+
+    line: Line
+    xs: Sequence[Any]
+    rows: Callable[[Any], Samples]
+    label: Callable[[Any], str]
+    size: Size
+
+
+def fits(work: Work) -> list[dict[str, Any]]:
+    """A fit for each value, or several with different seeds; what is not possible on these rows says why."""
+    points: list[dict[str, Any]] = []
+    for x in work.xs:
+        try:
+            rows = work.rows(x)
+            found = [_fitted(work, x, rows, draw) for draw in range(work.line.draws)]
+        except ValueError as error:
+            points.append({"x": work.label(x), "reason": sentence_of(error)})
+            continue
+        measures = averaged(found)
+        if len(found) > 1:
+            spread = np.std([one["mean_class_accuracy"] for one in found], ddof=1)
+            measures["draw_deviation"] = float(spread)
+        points.append({"x": work.label(x), "measures": measures})
+    return points
+
+
+def _fitted(work: Work, x: Any, rows: Samples, draw: int) -> Measures:
+    seed = work.size.seed * work.line.draws + draw
+    model = work.line.make(x, work.size._replace(seed=seed, n_rows=len(rows.y)))
+    if isinstance(rows.X, np.ndarray):
+        warm_up(model, rows.X, rows.y)
+    started = perf_counter()
+    fit(model, rows.X, rows.y, rows.groups)
+    fitted = perf_counter()
+    answers = model.predict(rows.queries)
+    answered = perf_counter()
+    return {
+        **judge(model, rows, np.asarray(answers)),
+        "fit_seconds": fitted - started,
+        "query_seconds": answered - fitted,
+    }
+
+
+def judge(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
+    """The measures of a fitted model, also of each class."""
+    n_classes = len(rows.classes)
+    scores = probabilities = outputs(model, "predict_proba", rows.queries, n_classes)
+    if scores is None:
+        scores = outputs(model, "decision_function", rows.queries, n_classes)
+    truth, said = rows.truth, answers
+    if truth.ndim == 1:
+        names = np.array(rows.classes)
+        truth, said = names[truth], names[said.astype(np.int64)]
+    found = measure(truth, said, rows.classes, probabilities=probabilities, scores=scores)
+    if truth.ndim == 1:
+        shares = class_accuracies(confusion(truth, said, rows.classes))
+        found["class_accuracy"] = dict(zip(rows.classes, shares, strict=True))
+    return found
+
+
+def averaged(found: Sequence[Measures]) -> Measures:
+    """The mean of each measure, also of those by class."""
+    if len(found) == 1:
+        return found[0]
+    means: Measures = {}
+    for key, first in found[0].items():
+        if isinstance(first, dict):
+            means[key] = averaged([one[key] for one in found])
+        else:
+            known = [one[key] for one in found if one[key] is not None]
+            means[key] = float(np.mean(known)) if known else None
+    return means
+
+
+def passes(work: Work) -> list[dict[str, Any]]:
+    """One model, judged after each pass; its constant step is the best of six on a fifth of the training rows."""
+    rows = work.rows(None)
+    step = _best_step(work, rows)
+    points = []
+    model = work.line.make(step, work.size)
+    for number in range(1, max(work.xs) + 1):
+        model.partial_fit(rows.X, rows.y, classes=np.arange(len(rows.classes)))
+        if number in work.xs:
+            measures = judge(model, rows, np.asarray(model.predict(rows.queries)))
+            points.append({"x": work.label(number), "measures": measures | {"step": step}})
+    return points
+
+
+def _best_step(work: Work, rows: Samples) -> float:
+    order = np.random.default_rng(work.size.seed).permutation(len(rows.y))
+    held, learn = np.array_split(order, [len(order) // 5])
+    unit = _safe_step(work, rows)
+    right = {}
+    for factor in STEPS:
+        model = work.line.make(unit * factor, work.size)
+        for _ in range(min(CHOICE_PASSES, max(work.xs))):
+            model.partial_fit(rows.X[learn], rows.y[learn], classes=np.arange(len(rows.classes)))
+        right[unit * factor] = float(np.mean(model.predict(rows.X[held]) == rows.y[held]))
+    return max(right, key=lambda step: right[step])
+
+
+def _safe_step(work: Work, rows: Samples) -> float:
+    """1/√m for SLND, whose coordinates are white; for the others the least of the steps that `fit` tries."""
+    probe = work.line.make("auto", work.size)
+    if not hasattr(probe, "scaling"):
+        return float(len(rows.y) ** -0.5)
+    probe.set_params(max_passes=1).fit(rows.X, rows.y)
+    return min(float(trial["step"]) for trial in probe.report_["trials"])
+
+
+def spectrum(work: Work) -> list[dict[str, Any]]:
+    """The eigenvalues of the second moment, by their number."""
+    rows = work.rows(None)
+    values = work.line.make(None, work.size).fit(rows.X, rows.y).eigenvalues_
+    return [
+        {"x": work.label(x), "measures": {"eigenvalue": float(values[x - 1])}} for x in work.xs if x <= len(values)
+    ]
+
+
+def terms(work: Work) -> list[dict[str, Any]]:
+    """The terms of one query's INN code, one by one: weight, whether of the query's class, what is left."""
+    rows = work.rows(None)
+    coder = work.line.make(None, work.size)
+    X, query = np.asarray(rows.X, dtype=np.float64), np.asarray(rows.queries[0], dtype=np.float64)
+    moved, rebuilt, own, points = query.copy(), np.zeros_like(query), 0.0, []
+    for x in work.xs:  # eqs. (1) to (3)
+        nearest = int(np.argmin(((X - moved) ** 2).sum(axis=1)))
+        weight = coder.regularization / (1 + coder.regularization) ** x
+        rebuilt += weight * X[nearest]
+        moved += coder.regularization * (moved - X[nearest])
+        own += weight * bool(rows.y[nearest] == rows.truth[0])
+        left = float(np.linalg.norm(query - rebuilt) / np.linalg.norm(query))
+        measures = {"weight": float(weight), "own_weight": own, "residual": left, "sample": nearest}
+        points.append({"x": work.label(x), "measures": measures})
+    return points
+
+
+WAYS: dict[str, Callable[[Work], list[dict[str, Any]]]] = {
+    "fits": fits,
+    "passes": passes,
+    "spectrum": spectrum,
+    "terms": terms,
+}

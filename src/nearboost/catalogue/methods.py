@@ -1,0 +1,257 @@
+"""The methods that can be compared and fitted by name, with the settings they run with.
+
+All of them get the same rows. What a method must know about the data (neighbours, C, gamma, steps, rounds) is
+chosen inside the training rows: by the family's own judges, or by three folds for the contenders.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from math import isfinite
+from typing import Any
+
+from nearboost.base.errors import UsageError
+
+DEFAULT = ("knn", "weighted-knn", "unn", "n3", "innc", "slnd", "linear-svm", "rbf-svm")
+
+NEIGHBORS = {"n_neighbors": (1, 3, 5, 7, 11, 15)}
+PENALTIES = {"C": (1, 10, 100, 1000)}
+KERNELS = {"C": (1, 10, 100), "gamma": (0.25, 1, 4)}
+STUMP_ROUNDS = 200
+WRITTEN = "settings are written NAME:SETTING=VALUE:SETTING=VALUE"
+WRONG_JOINT = re.compile(r"[,;\s]+(?=\w+=)")  # what people put between settings instead of a colon
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named classifier.
+
+    Attributes
+    ----------
+    name : as on the command line
+    title : as in tables
+    home : module and class, imported when it is made
+    about : what it is, in a sentence
+    settings : what differs from the class's defaults
+    grid : values to choose from by folds of the training rows (see `Tuned`), and the units they are in
+    one_vs_rest : whether each class is learned against the rest, because the class itself knows no better way
+    slow : whether it is left out unless asked for
+    multilabel : whether it takes a matrix of labels
+    """
+
+    name: str
+    title: str
+    home: str
+    about: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Any, ...]] | None = None
+    units: Mapping[str, str] | None = None
+    one_vs_rest: bool = False
+    slow: bool = False
+    multilabel: bool = False
+
+    def kind(self) -> Any:
+        """The class, imported."""
+        module, _, name = self.home.rpartition(".")
+        return getattr(import_module(module), name)
+
+    def make(self, seed: int = 0, n_jobs: int | None = None) -> Any:
+        """The estimator, not fitted. A tuned one is saved as its ``best_estimator_``."""
+        estimator = self.kind()(**self.settings)
+        if self.grid is not None:
+            from nearboost.catalogue.tuning import Tuned
+
+            ours = self.home.startswith(
+                "nearboost"
+            )  # has threads of its own, also for queries; else folds have them
+            inner = seeded(estimator, seed, n_jobs if ours else None)
+            return Tuned(inner, self.grid, units=self.units, random_state=seed, n_jobs=1 if ours else n_jobs)
+        if self.one_vs_rest:
+            from sklearn.multiclass import OneVsRestClassifier
+
+            return OneVsRestClassifier(seeded(estimator, seed, n_jobs), n_jobs=n_jobs)
+        return seeded(estimator, seed, n_jobs)
+
+
+def seeded(estimator: Any, seed: int, n_jobs: int | None) -> Any:
+    """The estimator with a seed and a number of threads, as far as it takes them."""
+    known = estimator.get_params(deep=False)
+    given = {"random_state": seed, "n_jobs": n_jobs}
+    return estimator.set_params(**{name: value for name, value in given.items() if name in known})
+
+
+def find_methods(names: Iterable[str]) -> list[Method]:
+    """The methods of these names, each once; "all" means all of them."""
+    wanted = [name.strip() for name in names if name.strip()]
+    if not wanted:
+        raise UsageError(f"No method was given; use some of {', '.join(METHODS)}, or all.")
+    if "all" in wanted:
+        wanted = [*METHODS, *(name for name in wanted if name != "all")]
+    return [find_method(name) for name in dict.fromkeys(wanted)]
+
+
+def find_method(name: str) -> Method:
+    """The method of this name, as in the table or with settings of its own: ``n3:n_prototypes=0.1:loss=mat``."""
+    if WRONG_JOINT.search(name):
+        raise UsageError(f"{name!r} is not understood; {WRITTEN}: {WRONG_JOINT.sub(':', name)}.")
+    base, *pairs = name.split(":")
+    if "=" in base:
+        raise UsageError(f"{base!r} is a setting without a method; {WRITTEN}.")
+    if base not in METHODS:
+        raise UsageError(f"There is no method {base!r}; there are {', '.join(METHODS)}.")
+    method = METHODS[base]
+    if not pairs:
+        return method
+    given = dict(_setting(pair, name) for pair in pairs)
+    known = method.kind()().get_params(deep=False)
+    unknown = [setting for setting in given if setting not in known]
+    if unknown:
+        raise UsageError(f"{base} has no setting {unknown[0]!r}; it has {', '.join(known)}.")
+    grid = {setting: values for setting, values in (method.grid or {}).items() if setting not in given}
+    units = {setting: unit for setting, unit in (method.units or {}).items() if setting not in given}
+    title = f"{method.title}, {', '.join(pair.replace('=', ' = ') for pair in pairs)}"
+    settings = {**method.settings, **given}
+    _check_values(method.kind()(**settings), name)
+    return replace(method, name=name, title=title, settings=settings, grid=grid or None, units=units or None)
+
+
+def _check_values(estimator: Any, name: str) -> None:
+    """What an estimator would say in `fit`, before any data is read."""
+    try:
+        if hasattr(estimator, "_check_parameters"):
+            estimator._check_parameters()
+        elif hasattr(estimator, "_parameter_constraints"):  # scikit-learn's
+            estimator._validate_params()
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{name!r} cannot be fitted: {error}") from None
+
+
+def _setting(pair: str, name: str) -> tuple[str, Any]:
+    """A setting and its value: a number, true, false, null, or else a word."""
+    setting, equals, value = pair.partition("=")
+    if not (setting and equals and value):
+        raise UsageError(f"{name!r} is not understood; {WRITTEN}.")
+    try:
+        given = json.loads(value)
+    except ValueError:
+        return setting, value
+    if isinstance(given, float) and not isfinite(given):
+        raise UsageError(f"{name!r} has the value {value} for {setting}; give a finite number.")
+    return setting, given
+
+
+_TABLE = (
+    Method(
+        "knn",
+        "k-NN",
+        "nearboost.boosting.knn.KNNClassifier",
+        "The k nearest neighbours, each with one vote; k by folds.",
+        grid=NEIGHBORS,
+    ),
+    Method(
+        "weighted-knn",
+        "weighted k-NN",
+        "nearboost.boosting.knn.KNNClassifier",
+        "The k nearest neighbours, with votes that fall with the distance; k by folds.",
+        settings={"vote_weights": "gaussian"},
+        grid=NEIGHBORS,
+    ),
+    Method(
+        "unn",
+        "UNN",
+        "nearboost.boosting.unn.UNNClassifier",
+        "Neighbours whose votes are learned by boosting.",
+        multilabel=True,
+    ),
+    Method(
+        "n3",
+        "N3",
+        "nearboost.boosting.n3.N3Classifier",
+        "Neighbours whose votes are learned by Newton steps.",
+        multilabel=True,
+    ),
+    Method(
+        "mlnn",
+        "MLNN",
+        "nearboost.boosting.mlnn.MLNNClassifier",
+        "Neighbours with one learned weight each, the same for all classes.",
+    ),
+    Method(
+        "mapboost",
+        "MAPBoost",
+        "nearboost.boosting.mapboost.MAPBoostClassifier",
+        "Neighbours with one learned weight each, and posteriors by the rule of Bayes.",
+    ),
+    Method(
+        "innc",
+        "INNC",
+        "nearboost.inn.classifier.INNClassifier",
+        "The weights of iterative nearest neighbours, summed by class.",
+    ),
+    Method(
+        "src",
+        "SRC",
+        "nearboost.inn.src.SRCClassifier",
+        "The weights of a sparse code over all training rows, summed by class.",
+        slow=True,
+    ),
+    Method(
+        "crc",
+        "CRC",
+        "nearboost.inn.crc.CRCClassifier",
+        "The class that a ridge code over all training rows rebuilds a query from best.",
+    ),
+    Method(
+        "slnd",
+        "SLND",
+        "nearboost.linear.slnd.SLNDClassifier",
+        "Linear classifiers by stochastic low-rank Newton descent.",
+        multilabel=True,
+    ),
+    Method(
+        "linear-svm",
+        "linear SVM",
+        "sklearn.svm.LinearSVC",
+        "Linear support vector machines; C by folds.",
+        grid=PENALTIES,
+        units={"C": "norm"},
+    ),
+    Method(
+        "rbf-svm",
+        "RBF-SVM",
+        "sklearn.svm.SVC",
+        "Support vector machines with Gaussian kernels; C and gamma by folds.",
+        settings={"cache_size": 500},
+        grid=KERNELS,
+        units={"gamma": "variance"},
+    ),
+    Method(
+        "sgd",
+        "SGD",
+        "nearboost.linear.contenders.LinearSGDClassifier",
+        "Linear classifiers by plain stochastic gradients.",
+        multilabel=True,
+    ),
+    Method(
+        "lbfgs",
+        "L-BFGS",
+        "sklearn.linear_model.LogisticRegression",
+        "Logistic regression by L-BFGS; C by folds.",
+        settings={"max_iter": 1000},
+        grid=PENALTIES,
+        units={"C": "norm"},
+    ),
+    Method(
+        "adaboost",
+        "AdaBoost",
+        "sklearn.ensemble.AdaBoostClassifier",
+        "AdaBoost on decision stumps, one class against the rest.",
+        settings={"n_estimators": STUMP_ROUNDS},
+        one_vs_rest=True,
+        slow=True,
+        multilabel=True,
+    ),
+)
+METHODS: dict[str, Method] = {method.name: method for method in _TABLE}

@@ -1,0 +1,134 @@
+"""Contenders get the settings that suit the data: chosen by folds inside the training rows, never on test rows."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.threads import one_matrix_thread
+
+
+def _best_has(name: str) -> Any:
+    def check(tuned: "Tuned") -> bool:
+        getattr(getattr(tuned, "best_estimator_", tuned.estimator), name)
+        return True
+
+    return check
+
+
+class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier whose settings are the best of a grid, judged by folds of the training rows.
+
+    Parameters
+    ----------
+    estimator : the classifier
+    grid : values to try for each of its settings
+    units : settings whose values are multiples of a unit that the rows give, so that the grid does not depend on
+        the scale of the features: "norm" is 1 over the mean squared length of a row, "variance" is 1 over the
+        number of features times their variance
+    n_folds : folds; they do not divide groups where groups are given
+    random_state : seed of the folds; None is 0
+    n_jobs : threads, which fit some folds at once
+
+    Attributes
+    ----------
+    best_estimator_ : the classifier with the best settings, fitted to all rows; this is what to save
+    best_params_ : the settings, in the classifier's own terms
+    classes_, n_features_in_ : as in the classifier
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from nearboost.catalogue.tuning import Tuned
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Tuned(SVC(), {"C": (1, 10), "gamma": (0.25, 1, 4)}, units={"gamma": "variance"}).fit(X, y)
+    >>> model.best_params_["C"], round(model.best_params_["gamma"], 3)
+    (1, 0.064)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        grid: Mapping[str, Sequence[Any]],
+        *,
+        units: Mapping[str, str] | None = None,
+        n_folds: int = 3,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.grid = grid
+        self.units = units
+        self.n_folds = n_folds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Try the grid on folds of the rows, then fit the best to all of them."""
+        labels = np.asarray(y)
+        grid = self._in_units(X)
+        n_folds = min(self.n_folds, int(np.unique(labels, return_counts=True)[1].max()))
+        if n_folds < 2:  # nothing to judge by
+            self.best_params_ = {name: values[0] for name, values in grid.items()}
+        else:
+            self.best_params_ = self._search(grid, n_folds, groups, X, labels)
+        self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, labels)
+        self.classes_, self.n_features_in_ = self.best_estimator_.classes_, self.best_estimator_.n_features_in_
+        return self
+
+    def _search(self, grid: Any, n_folds: int, groups: Any, X: Any, y: NDArray[Any]) -> dict[str, Any]:
+        joblib = import_module("joblib")  # a part of scikit-learn, without types
+        folds = StratifiedKFold if groups is None else StratifiedGroupKFold
+        cv = folds(n_folds, shuffle=True, random_state=self.random_state or 0)
+        search = GridSearchCV(self.estimator, grid, cv=cv, n_jobs=self.n_jobs, refit=False)
+        alone = nullcontext() if self.n_jobs == 1 else one_matrix_thread()  # folds have the other threads
+        with warnings.catch_warnings(), joblib.parallel_backend("threading"), alone:
+            warnings.simplefilter("ignore", FitFailedWarning)  # such as more neighbours than rows: not chosen
+            warnings.filterwarnings("ignore", message="The least populated class|One or more of the test scores")
+            found: dict[str, Any] = search.fit(X, y, groups=groups).best_params_
+        return found
+
+    def _in_units(self, X: Any) -> dict[str, list[Any]]:
+        grid = {name: list(values) for name, values in self.grid.items()}
+        for name, unit in (self.units or {}).items():
+            grid[name] = [value * unit_of(X, unit) for value in grid[name]]
+        return grid
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """As the best classifier says."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @available_if(_best_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """As the best classifier says."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    @available_if(_best_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """As the best classifier says."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+
+def unit_of(X: Any, unit: str) -> float:
+    """What one means for a setting, from the rows; 1 where they are all zero."""
+    rows = np.asarray(X)
+    squares = np.einsum("ij,ij->", rows, rows, dtype=np.float64)
+    size = (
+        squares / len(rows)
+        if unit == "norm"
+        else squares / len(rows) - rows.shape[1] * rows.mean(dtype=float) ** 2
+    )
+    return float(1 / size) if size > 0 else 1.0

@@ -1,0 +1,132 @@
+"""How long the slow ones will take, from small trials, told before they start.
+
+A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images, which
+takes as many times longer as there are more patches than in the trial. It describes each training image twice.
+Then all images are described.
+
+A method is tried on few training rows and on twice as many. Its time is taken for a power of the number of rows,
+with the exponent that the two trials show: between 1 and 2.5 for fitting, between 0 and 1.5 for one query.
+"""
+
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from math import log2
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from nearboost.base.images import read_image
+from nearboost.base.words import roughly
+from nearboost.catalogue.descriptors import Descriptor
+from nearboost.compare.parts import Job
+from nearboost.compare.protocols import Split
+from nearboost.compare.rows import Source
+from nearboost.compare.running import run_task
+from nearboost.compare.runs import DONE, Task
+from nearboost.datasets import Dataset
+
+Tell = Callable[[str], None]
+
+TRIAL_IMAGES = 6
+MOST_PATCHES = 200_000
+TRIAL_ROWS, TRIAL_QUERIES = 150, 10
+TRIAL_SECONDS = 60.0
+
+
+def foretell_features(
+    chosen: Sequence[Descriptor | None],
+    dataset: Dataset,
+    splits: Sequence[Split],
+    source: Source,
+    threads: int,
+    tell: Tell,
+) -> None:
+    """Say how long slow descriptors will take that are still to be made."""
+    for descriptor in chosen:
+        if descriptor is None or not descriptor.slow:
+            continue
+        missing = [split for split in splits if not source.has_rows(split, descriptor)]
+        if not missing:
+            continue
+        tell(f"Trying {descriptor.title} on a few images, for an estimate of the time.")
+        images = [str(dataset.items[i]) for i in np.union1d(missing[0].train, missing[0].test).tolist()]
+        seconds = estimate_features(descriptor, images, len(missing[0].train), len(missing), threads)
+        tell_time(f"{descriptor.title} of {len(images):,} images", seconds, tell)
+
+
+def foretell_methods(jobs: Sequence[Job], tell: Tell) -> None:
+    """Say how long slow methods will take with each kind of features, from a trial on one split."""
+    waiting: dict[str, list[Job]] = {}
+    for job in jobs:
+        if job.method.slow and job.known is None:
+            waiting.setdefault(f"{job.method.title} on {job.part.features}", []).append(job)
+    for title, same in waiting.items():
+        tell(f"Trying {title}, on few rows, for an estimate of the time.")
+        one = estimate_cell(same[0])
+        tell_time(title, None if one is None else one * len(same), tell)
+
+
+def tell_time(what: str, seconds: float | None, tell: Tell) -> None:
+    tell(f"{what}: {'takes an unknown time' if seconds is None else roughly(seconds)}.")
+
+
+def estimate_features(
+    descriptor: Descriptor, images: Sequence[str], n_train: int, n_splits: int, threads: int
+) -> float | None:
+    """Seconds to describe images for each split; None where the trial says nothing."""
+    few = images[:: max(1, len(images) // TRIAL_IMAGES)][:TRIAL_IMAGES]
+    transformer = descriptor.make(0, threads)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            started = perf_counter()
+            transformer.fit(few)
+            fitted = perf_counter()
+            transformer.transform(few[:2])  # loads the kernels
+            loaded = perf_counter()
+            transformer.transform(few)
+            each = (perf_counter() - loaded) / len(few)
+    except Exception:  # a broken image among them, or too few for the words: the run itself will tell
+        return None
+    if not descriptor.learned:
+        return len(images) * each
+    enough = MOST_PATCHES / patches_of(few)
+    learning = (fitted - started) * max(1.0, min(n_train, enough) / len(few))
+    return n_splits * (learning + 2 * n_train * each + len(images) * each)
+
+
+def patches_of(images: Sequence[str]) -> float:
+    """About how many patches an image has: one every four pixels in both directions, at three scales."""
+    sizes = [read_image(path).shape[:2] for path in images]
+    return 3 * sum(height * width / 16 for height, width in sizes) / len(sizes)
+
+
+def estimate_cell(job: Job) -> float | None:
+    """Seconds that a cell will take; None where the trials fail or are as large as the cell."""
+    task, n_train, n_test = job.task, job.part.n_train, job.part.n_test
+    few = min(TRIAL_ROWS, n_train // 4)
+    if few < 20:
+        return None
+    trials = [_try(task, n, min(TRIAL_QUERIES, n_test)) for n in (few, 2 * few)]
+    if any(trial is None for trial in trials):
+        return None
+    (fit_few, query_few), (fit_many, query_many) = ((t["fit_seconds"], t["query_seconds"]) for t in trials if t)
+    growth = n_train / (2 * few)
+    fit = fit_many * growth ** exponent(fit_few, fit_many, 1.0, 2.5)
+    query = query_many / min(TRIAL_QUERIES, n_test) * growth ** exponent(query_few, query_many, 0.0, 1.5)
+    return float(fit + 2 * n_test * query)  # once for the answers, once for the scores
+
+
+def exponent(few: float, many: float, least: float, most: float) -> float:
+    """a in seconds = rows^a, from a trial and one of twice its size."""
+    return min(max(log2(many / few), least), most) if few > 0 and many > 0 else least
+
+
+def _try(task: Task, n_train: int, n_test: int) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        small = {**task, "n_train": n_train, "n_test": n_test, "result": str(Path(folder) / "trial.json")}
+        result = run_task(small, TRIAL_SECONDS)
+    return result if result["status"] == DONE else None

@@ -1,0 +1,140 @@
+"""The cells of a comparison: each split in each kind of features, and each method on it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nearboost
+from nearboost.base.machine import describe_versions
+from nearboost.catalogue.descriptors import Descriptor
+from nearboost.catalogue.methods import Method
+from nearboost.compare.protocols import Split
+from nearboost.compare.rows import VECTORS, Source, SplitRows, hash_of_texts
+from nearboost.compare.runs import DONE, Result, Task, name_of, read_result, write_arrays
+from nearboost.datasets import DataError, Dataset
+
+
+class Part(NamedTuple):
+    """One split in one kind of features: the rows' file, the table of the split, and the hash of both."""
+
+    features: str
+    number: int
+    seed: int
+    rows: Path
+    table: Path
+    content: str
+    n_train: int
+    n_test: int
+
+
+class Job(NamedTuple):
+    """A cell to come."""
+
+    method: Method
+    part: Part
+    task: Task
+
+    @property
+    def known(self) -> Result | None:
+        """What an earlier call found, if it was no failure."""
+        result = read_result(Path(self.task["result"]))
+        return result if result is not None and result["status"] == DONE else None
+
+
+def make_parts(
+    dataset: Dataset, splits: Sequence[Split], chosen: Sequence[Descriptor | None], source: Source, folder: Path
+) -> tuple[list[Part], dict[str, str]]:
+    """Rows for all splits. An item that lacks a row in one kind of features is left out of all of them."""
+    parts, skipped = [], {}
+    for number, split in enumerate(splits):
+        found = [source.rows(split, descriptor) for descriptor in chosen]
+        for rows in found:
+            skipped.update(rows.failed)
+        keep = tuple(np.all([getattr(rows, side) >= 0 for rows in found], axis=0) for side in ("train", "test"))
+        if not keep[0].any() or not keep[1].any():
+            raise DataError(f"No image to train or test with could be read; {next(iter(skipped.values()))}")
+        for descriptor, rows in zip(chosen, found, strict=True):
+            name = VECTORS if descriptor is None else descriptor.name
+            parts.append(make_part(dataset, split, number, name, rows, keep, source.content(split), folder))
+    return parts, skipped
+
+
+def make_part(
+    dataset: Dataset,
+    split: Split,
+    number: int,
+    features: str,
+    rows: SplitRows,
+    keep: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    content: str,
+    folder: Path,
+) -> Part:
+    """Write the table of a split: rows, labels, names and groups of the items that are there."""
+    train, test = split.train[keep[0]], split.test[keep[1]]
+    codes = label_codes(dataset)
+    names = np.array([str(name) for name in dataset.names])
+    hashed = [content, *names[train], "", *names[test], *map(str, codes[np.concatenate([train, test])].ravel())]
+    if dataset.groups is not None:
+        hashed += ["groups", *map(str, np.asarray(dataset.groups)[train])]
+    content = hash_of_texts(hashed)
+    table = folder / f"split-{hash_of_texts([features, content])[:20]}.npz"
+    write_arrays(
+        table,
+        train=rows.train[keep[0]],
+        test=rows.test[keep[1]],
+        train_labels=codes[train],
+        test_labels=codes[test],
+        train_names=names[train],
+        test_names=names[test],
+        train_groups=None if dataset.groups is None else np.asarray(dataset.groups)[train].astype(str),
+    )
+    return Part(features, number, split.seed, rows.file, table, content, len(train), len(test))
+
+
+def label_codes(dataset: Dataset) -> NDArray[np.int64]:
+    """Classes by number, or the matrix of labels."""
+    if dataset.is_multilabel:
+        return dataset.labels.astype(np.int64)
+    number = {name: code for code, name in enumerate(dataset.classes)}
+    return np.array([number[str(label)] for label in dataset.labels], dtype=np.int64)
+
+
+def task_of(method: Method, part: Part, dataset: Dataset, wish: Any, folder: Path, threads: int) -> Task:
+    """What the process of a cell is told."""
+    identity = {
+        "data": dataset.name,
+        "content": part.content,
+        "classes": list(dataset.classes),
+        "features": part.features,
+        "rows": part.rows.stem if part.features == VECTORS else part.rows.parent.name,
+        "scale": wish.scale,
+        "method": method.name,
+        "parameters": plain(method.make(part.seed, threads).get_params(deep=True)),
+        "protocol": wish.protocol,
+        "split": part.number,
+        "seed": part.seed,
+        "threads": threads,
+        "version": nearboost.__version__,
+        "libraries": describe_versions(),
+    }
+    files = {"rows": str(part.rows.resolve()), "table": str(part.table.resolve())}
+    return {
+        "identity": identity,
+        "classes": list(dataset.classes),
+        **files,
+        "result": str(folder / name_of(identity)),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Settings as JSON knows them; an estimator is named by its class."""
+    if isinstance(value, dict):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return type(value).__name__

@@ -1,1 +1,0 @@
-"""Fair comparisons: protocols, measures, methods by name, cells run one by one, their report, papers' tables."""

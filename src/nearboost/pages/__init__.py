@@ -1,0 +1,1 @@
+"""What all pages share: drawings, charts, tables, numbers in words, templates."""

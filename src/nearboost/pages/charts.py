@@ -1,0 +1,145 @@
+"""The report's figures as inline SVG. Colours come from the page's style sheet, so dark and light both work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from markupsafe import Markup
+
+from nearboost.pages import numbers, svg
+from nearboost.pages.svg import Axis, Box, add
+
+WIDTH, HEIGHT = 420.0, 310.0
+FRAME = Box(46, 10, WIDTH - 18, HEIGHT - 46)
+SIZE, MARGIN = 200.0, 28.0  # of a reliability curve
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method in a plane: what it costs, how good it is (a share), and whether it is the best."""
+
+    label: str
+    cost: float
+    share: float
+    deviation: float | None = None
+    best: bool = False
+
+
+def trade_off(points: Sequence[Point], cost_title: str, share_title: str) -> Markup | None:
+    """Quality against cost on a logarithmic axis. Nothing below two points.
+
+    The dashed line joins those that no other point beats in both.
+    """
+    points = [point for point in points if point.cost > 0]
+    if len(points) < 2:
+        return None
+    spans = [edge for p in points for edge in (p.share - (p.deviation or 0), p.share + (p.deviation or 0))]
+    across = svg.axis_around((p.cost for p in points), FRAME.left, FRAME.right, logarithmic=True)
+    up = svg.axis_around(spans, FRAME.bottom, FRAME.top)
+    told = "; ".join(f"{p.label}: {numbers.quantity(p.cost)}, {numbers.percent(p.share)} %" for p in points)
+    picture = svg.drawing(WIDTH, HEIGHT, f"{share_title} against {cost_title}. {told}.", "plot")
+    _scales(picture, across, up, cost_title, share_title)
+    front = undominated(points)
+    _steps(picture, [(across.place(p.cost), up.place(p.share)) for p in front])
+    for point in sorted(points, key=lambda p: p.best):
+        _dot(picture, point, across, up)
+    _labels(picture, sorted(points, key=lambda p: (not p.best, p not in front)), across, up)
+    return svg.markup(picture)
+
+
+def undominated(points: Sequence[Point]) -> list[Point]:
+    """The points for which no other is both as cheap and better, cheapest first."""
+    front: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.cost, -p.share)):
+        if not front or point.share > front[-1].share:
+            front.append(point)
+    return front
+
+
+def reliability(bins: Sequence[Sequence[float]], label: str) -> Markup | None:
+    """Confidence against accuracy, from each bin's (mean confidence, accuracy, count); empty bins are left out."""
+    known = [
+        (float(confidence), float(right), float(n))
+        for confidence, right, n in bins
+        if n and numbers.mean(confidence) is not None and numbers.mean(right) is not None
+    ]
+    if not known:
+        return None
+    across, up = Axis(0, 1, MARGIN, SIZE - 6), Axis(0, 1, SIZE - MARGIN, 6)
+    told = "; ".join(f"{numbers.percent(c)} % sure, {numbers.percent(a)} % right" for c, a, _ in known)
+    picture = svg.drawing(SIZE, SIZE, f"Reliability of {label}: {told}.", "plot")
+    _share_scales(picture, across, up)
+    add(picture, "path", class_="front", d=f"M{across.start:.1f} {up.start:.1f}L{across.end:.1f} {up.end:.1f}")
+    places = [(across.place(c), up.place(a)) for c, a, _ in known]
+    add(picture, "path", class_="line", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places))
+    most = max(n for _, _, n in known)
+    for (x, y), (confidence, right, n) in zip(places, known, strict=True):
+        dot = add(picture, "circle", class_="solid", cx=x, cy=y, r=1.5 + 4 * (n / most) ** 0.5)
+        words = f"{numbers.percent(confidence)} % sure, {numbers.percent(right)} % right, {numbers.count(n)} items"
+        add(dot, "title", words)
+    return svg.markup(picture)
+
+
+def _share_scales(picture: Element, across: Axis, up: Axis) -> None:
+    """Lines and numbers at 0, 50 and 100 per cent both ways."""
+    for share in (0.0, 0.5, 1.0):
+        x, y = across.place(share), up.place(share)
+        lines = f"M{x:.1f} {up.end:.1f}V{up.start:.1f}M{across.start:.1f} {y:.1f}H{across.end:.1f}"
+        add(picture, "path", class_="grid", d=lines)
+        anchor = "end" if share == 1 else "middle"
+        add(picture, "text", f"{100 * share:.0f}", x=x, y=SIZE - 12, text_anchor=anchor)
+        add(picture, "text", f"{100 * share:.0f}", x=MARGIN - 5, y=y + 4, text_anchor="end")
+
+
+def _scales(picture: Element, across: Axis, up: Axis, cost_title: str, share_title: str) -> None:
+    """Grid, numbers and titles of both axes."""
+    free = 0.0  # from here on nothing is written yet
+    for value in across.ticks():
+        x = across.place(value)
+        add(picture, "path", class_="grid", d=f"M{x:.1f} {FRAME.top}V{FRAME.bottom}")
+        text = numbers.count(value) if value >= 1 else f"{value:g}"
+        half = svg.width_of(text) / 2
+        x = min(x, WIDTH - half)
+        if x - half > free:
+            add(picture, "text", text, x=x, y=FRAME.bottom + 15, text_anchor="middle")
+            free = x + half
+    for value in up.ticks():
+        if value <= 1 + 1e-9:
+            y = up.place(value)
+            add(picture, "path", class_="grid", d=f"M{FRAME.left} {y:.1f}H{FRAME.right}")
+            add(picture, "text", f"{100 * value:.4g}", x=FRAME.left - 6, y=y + 4, text_anchor="end")
+    middle = (FRAME.left + FRAME.right) / 2
+    add(picture, "text", cost_title, class_="axis", x=middle, y=HEIGHT - 8, text_anchor="middle")
+    y = (FRAME.top + FRAME.bottom) / 2
+    turned = f"rotate(-90 11 {y:.1f})"
+    add(picture, "text", share_title, class_="axis", x=11.0, y=y, text_anchor="middle", transform=turned)
+
+
+def _steps(picture: Element, places: Sequence[tuple[float, float]]) -> None:
+    """From each point to the next, first along, then up."""
+    if len(places) > 1:
+        (x, y), *rest = places
+        add(picture, "path", class_="front", d=f"M{x:.1f} {y:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in rest))
+
+
+def _dot(picture: Element, point: Point, across: Axis, up: Axis) -> None:
+    x, y = across.place(point.cost), up.place(point.share)
+    if point.deviation:
+        ends = up.place(point.share - point.deviation), up.place(point.share + point.deviation)
+        add(picture, "path", class_="whisker", d=f"M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}")
+    dot = add(picture, "circle", class_="dot strong" if point.best else "dot", cx=x, cy=y, r=4.5)
+    add(dot, "title", f"{point.label}: {numbers.percent(point.share)} %, {numbers.quantity(point.cost)}")
+
+
+def _labels(picture: Element, points: Sequence[Point], across: Axis, up: Axis) -> None:
+    """A name beside each point, where one fits; the point keeps its tooltip in any case."""
+    places = [(across.place(p.cost), up.place(p.share)) for p in points]
+    taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in places]
+    for point, (x, y) in zip(points, places, strict=True):
+        text = svg.shortened(point.label, 24)
+        labels = (svg.label_beside(text, x, y, side, bold=point.best) for side in svg.SIDES)
+        fitting = (one for one in labels if one.box.within(FRAME) and not any(one.box.overlaps(t) for t in taken))
+        if chosen := next(fitting, None):
+            taken.append(chosen.box)
+            kind = "label strong" if point.best else "label"
+            add(picture, "text", text, class_=kind, x=chosen.x, y=chosen.y, text_anchor=chosen.anchor)

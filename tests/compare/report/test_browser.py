@@ -1,0 +1,204 @@
+"""The report in a real browser: nothing is asked of the network, and its buttons work.
+
+Where chromium is missing these tests skip, or fail with ``NEARBOOST_REQUIRE_BROWSER`` set.
+"""
+
+import os
+import shutil
+
+import pytest
+from compare.report.test_page import HOSTILE, hostile_facts
+
+from compare.sample_facts import bare, many_classes, scenes
+from nearboost.compare.report.page import render
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = shutil.which("chromium")
+    if path is None:
+        lacking = "chromium is not installed (Debian: apt-get install chromium)"
+        (pytest.fail if os.environ.get("NEARBOOST_REQUIRE_BROWSER") else pytest.skip)(lacking)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Opens facts as a page; after the test, no error was told and no request left."""
+    told, asked, pages = [], [], []
+
+    def open_page(facts, **context):
+        path = tmp_path / "report.html"
+        path.write_text(render(facts), encoding="utf-8")
+        page = browser.new_page(**context)
+        pages.append(page)
+        page.on("console", lambda message: told.append(message.text))
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: told.append(dialog.message))
+        page.goto(path.as_uri(), wait_until="load")
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert told == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in asked if url.startswith("file:")]) == len(pages), "the page itself and nothing more"
+
+
+def column(page, caption, number):
+    cells = f"table:has(caption:text-is('{caption}')) tbody tr > *:nth-child({number})"
+    return [text.split()[0] for text in page.locator(cells).all_inner_texts()]
+
+
+def test_pictures_are_shown(visit):
+    page = visit(scenes())
+    widths = page.eval_on_selector_all("img", "images => images.map(image => image.naturalWidth)")
+    assert widths == [64] * 46
+
+
+def test_tables_are_sorted(visit):
+    page = visit(scenes())
+    methods = column(page, "Leaderboard", 1)
+    head = page.locator("table:has(caption:text-is('Leaderboard')) thead th", has_text="Log-loss")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending", "the best first"
+    losses = column(page, "Leaderboard", 5)
+    assert losses[-2:] == ["–", "–"]
+    assert losses[:-2] == sorted(losses[:-2], key=float)
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    losses = column(page, "Leaderboard", 5)
+    assert losses[-2:] == ["–", "–"], "what is unknown stays last"
+    assert losses[:-2] == sorted(losses[:-2], key=float, reverse=True)
+    page.get_by_role("region", name="Leaderboard").get_by_role("button", name="Method").click()
+    assert column(page, "Leaderboard", 1) == sorted(methods)
+    assert head.get_attribute("aria-sort") is None
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_dark_and_light(visit, system):
+    page = visit(scenes(), color_scheme=system)
+
+    def paper():
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return "dark" if sum(map(int, colour[4:-1].split(","))) < 200 else "light"
+
+    other = {"light": "dark", "dark": "light"}[system]
+    assert paper() == system
+    page.get_by_role("button", name=other.capitalize()).click()
+    assert paper() == other
+    page.get_by_role("button", name=system.capitalize()).click()
+    assert paper() == system
+    page.get_by_role("button", name=other.capitalize()).click()
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("facts", [scenes(), many_classes(), bare(), hostile_facts(HOSTILE[5])])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_page_is_not_wider_than_the_window(visit, facts, width):
+    page = visit(facts, viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_do_nothing(visit, name):
+    page = visit(hostile_facts(name))
+    assert page.title() == " ".join(name.split())
+    assert page.locator("script").count() == 1
+
+
+OVERLAPS = """
+() => Array.from(document.querySelectorAll("svg.plot")).flatMap((picture) => {
+  const inside = picture.getBoundingClientRect();
+  const texts = Array.from(picture.querySelectorAll("text")).map((text) => {
+    const { left, right, top, bottom } = text.getBoundingClientRect();
+    const room = (bottom - top) / 4;  // above and below the letters
+    return { said: text.textContent, left, right, top: top + room, bottom: bottom - room };
+  });
+  const outside = texts.filter((t) =>
+    t.left < inside.left || t.right > inside.right || t.top < inside.top || t.bottom > inside.bottom);
+  const meeting = texts.flatMap((a, i) => texts.slice(0, i).filter((b) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom).map((b) => [a.said, b.said]));
+  return [...outside.map((t) => t.said), ...meeting];
+})
+"""
+LABELS = "pictures => pictures.map(picture => picture.querySelectorAll('text.label').length)"
+
+
+def close_together(name, apart, cost):
+    """Ten methods of nearly the same accuracy and cost, in both charts of what accuracy costs."""
+    facts = scenes()
+    row = facts["leaderboard"][0]
+    facts["leaderboard"] = [
+        {**row, "method": f"{name} {i}", "accuracy": 0.8 + apart * (i % 4), "prototypes": cost * (1 + apart * i),
+         "query_ms": 0.3 * (1 + apart * i), "against_best": None}
+        for i in range(10)
+    ]  # fmt: skip
+    return {**facts, "best": f"{name} 3"}
+
+
+@pytest.mark.parametrize("name", ["n3", "weighted-knn", "WWWWWWWWWWWW", "n3:n_prototypes=0.1:loss=matsushita"])
+@pytest.mark.parametrize(("apart", "cost"), [(0.0, 1344), (0.001, 120000), (0.01, 412), (0.06, 1)])
+def test_texts_of_charts_keep_clear(visit, name, apart, cost):
+    page = visit(close_together(name, apart, cost))
+    assert page.evaluate(OVERLAPS) == []
+    assert min(page.eval_on_selector_all("svg.plot:has(circle.dot)", LABELS)) >= 1
+
+
+CONTRAST = """
+() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = Array.from(canvas.getImageData(0, 0, 1, 1).data).map((v) => {
+      const s = v / 255;
+      return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return colour === "rgba(0, 0, 0, 0)" ? ground(element.parentElement) : colour;
+  };
+  const shown = Array.from(document.querySelectorAll("main *, header *")).filter((e) =>
+    Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.data.trim()) && !e.closest("svg"));
+  return Math.min(...shown.map((element) => {
+    const a = light(getComputedStyle(element).color), b = light(ground(element));
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  }));
+}
+"""
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_text_has_contrast(visit, system):
+    assert visit(scenes(), color_scheme=system).evaluate(CONTRAST) >= 4.5
+
+
+def test_printed_tables_repeat_their_headers(visit):
+    """Buttons in headers are laid out so that a table that goes on keeps its header on each sheet."""
+    page = visit(scenes())
+    page.emulate_media(media="print")
+    assert page.eval_on_selector("thead button", "button => getComputedStyle(button).display") == "contents"
+    assert page.eval_on_selector(".tall", "box => getComputedStyle(box).maxHeight") == "none"
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_readable_without_scripts(browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render(scenes()), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.get_by_role("columnheader", name="Accuracy %").first.is_visible()
+    assert page.get_by_role("button").count() == 0, "no button that would do nothing"
+    context.close()

@@ -1,0 +1,343 @@
+"""The report as text: what it says, what it leaves out, and that nothing in it is taken for HTML."""
+
+import base64
+import copy
+import hashlib
+import re
+
+import numpy as np
+import pytest
+
+from compare.reading import Page
+from compare.sample_facts import bare, many_classes, scenes, thumbnail
+from nearboost.compare.report.page import render, render_cards
+from nearboost.pages.cards import Card
+
+HOSTILE = (
+    '<script>alert("1")</script>',
+    "\"><img src=x onerror='alert(1)'>",
+    "'; --</style><b>",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202egpj.elif \u0645\u0644\u0641",
+    "long " + "x" * 3000,
+    "& &lt; &#60;",
+)
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return scenes()
+
+
+@pytest.fixture(scope="module")
+def page(facts):
+    return Page(render(facts))
+
+
+def headings(page):
+    return [element["text"] for element in page.all("h2")]
+
+
+def test_sections_in_order(page):
+    assert headings(page) == [
+        "Leaderboard",
+        "Failed cells",
+        "What accuracy costs",
+        "Confusion",
+        "Classes",
+        "Reliability",
+        "Prototypes",
+        "Worst mistakes",
+        "Timings",
+        "How it was made",
+    ]
+    ids = {element["attributes"].get("id") for element in page.elements}
+    links = [element["attributes"]["href"] for element in page.all("a")]
+    assert links
+    assert all(link.startswith("#") and link[1:] in ids for link in links)
+
+
+def test_headline(facts, page):
+    (headline,) = page.all("p", class_="headline")
+    best, other, knn = (facts["leaderboard"][i]["accuracy"] for i in (0, 1, 7))
+    text = headline["text"].replace("\u00a0", " ")
+    spread = f"{100 * best['mean']:.1f} ± {100 * best['deviation']:.1f} %"
+    levels = f"{spread} and {100 * other['mean']:.1f} % of the test items right"
+    assert text == (
+        f"n3 and rbf-svm are level: {levels}, a difference of 0.2 points (p = 0.67); "
+        f"knn {100 * knn['mean']:.1f} %."
+    )
+
+
+def said_of(facts, chances):
+    """The headline where the differences from the best have these chances."""
+    changed = copy.deepcopy(facts)
+    for row, p in zip(changed["leaderboard"][1:], chances, strict=False):
+        row["against_best"]["p"] = p
+    return Page(render(changed)).all("p", class_="headline")[0]["text"].replace("\u00a0", " ")
+
+
+def test_headline_of_a_clear_winner(facts):
+    best, other, knn = (facts["leaderboard"][i]["accuracy"] for i in (0, 1, 7))
+    text = said_of(facts, [0.049])
+    spread = f"{100 * best['mean']:.1f} ± {100 * best['deviation']:.1f} %"
+    assert text == (
+        f"n3 is best: {spread} of the test items right with 412 prototypes; "
+        f"rbf-svm {100 * other['mean']:.1f} %; knn {100 * knn['mean']:.1f} %."
+    )
+
+
+def test_headline_of_many_that_are_level(facts):
+    shares = [f"{100 * row['accuracy']['mean']:.1f} %" for row in facts["leaderboard"]]
+    text = said_of(facts, [0.67, 0.01, 0.05])
+    assert text.startswith("n3 and 2 others are level: ")
+    assert f"; rbf-svm {shares[1]} (p = 0.67) and innc {shares[3]} (p = 0.05); knn {shares[7]}." in text
+    text = said_of(facts, [1.0] * 7)
+    assert text.startswith("n3 and 7 others are level: ")
+    assert text.endswith(f"unn {shares[2]} (p = 1.00), innc {shares[3]} (p = 1.00) and 4 more.")
+
+
+def test_leaderboard_numbers(facts, page):
+    header, *rows = page.tables()["Leaderboard"]
+    assert header == [
+        "Method",
+        "Accuracy %",
+        "Mean per class %",
+        "Top 5 %",
+        "Log-loss",
+        "ECE",
+        "Prototypes",
+        "Fit s",
+        "Query ms",
+        "Peak memory MiB",
+        "Against best points",
+        "p",
+    ]
+    assert [row[0] for row in rows] == [row["method"] for row in facts["leaderboard"]]
+    n3 = facts["leaderboard"][0]
+    spread = f"± {100 * n3['accuracy']['deviation']:.1f}"
+    assert rows[0][1] == f"{100 * n3['accuracy']['mean']:.1f} (best) {spread}"
+    assert rows[0][6] == f"{n3['prototypes']['mean']:.0f} (best)"
+    assert rows[0][-2:] == ["–", "–"]
+    assert rows[-1][-2:] == ["−9.1", "< 0.001"]
+    assert rows[1][6] == "–", "a support vector machine keeps no prototypes"
+
+
+def test_best_of_each_column_is_marked(facts, page):
+    header, *rows = page.tables()["Leaderboard"]
+    least = {"Log-loss": "log_loss", "ECE": "ece", "Query ms": "query_ms", "Peak memory MiB": "peak_mib"}
+    for title, key in least.items():
+        known = [row for row in facts["leaderboard"] if row[key]]
+        winner = min(known, key=lambda row: row[key]["mean"])["method"]
+        marked = [row[0] for row in rows if "(best)" in row[header.index(title)]]
+        assert winner in marked
+        shown = {row[header.index(title)].split()[0] for row in rows if row[0] in marked}
+        assert len(shown) == 1, "only what is written alike is equally good"
+
+
+def test_tables_have_headers_for_screen_readers(page):
+    for element in page.all("th"):
+        assert element["attributes"]["scope"] == ("col" if "thead" in element["path"] else "row")
+    assert len(page.all("caption")) == len(page.all("table")) == 5
+
+
+def test_failed_cells_have_their_reason(page):
+    assert page.tables()["Failed cells"][1] == ["unn", "3", "killed after 600 s: the limit of one cell"]
+    assert any(element["text"] == "1 cell failed" for element in page.all("a", href="#failed"))
+
+
+def test_classes_and_commonest_mistakes(facts, page):
+    counts = facts["confusion"]["counts"]
+    names = facts["confusion"]["classes"]
+    most, i, j = max((n, i, j) for i, row in enumerate(counts) for j, n in enumerate(row) if i != j)
+    share = f"{100 * most / sum(counts[i]):.1f}"
+    assert page.tables()["Commonest mistakes"][1] == [names[i], names[j], str(most), share]
+    header, *rows = page.tables()["Accuracy by class"]
+    assert header[:3] == ["Class", "Test items", "n3 %"]
+    assert rows[0][:3] == ["coast", "150", f"{100 * counts[0][0] / 150:.1f}"]
+
+
+def test_pictures_have_names_and_weights(facts, page):
+    pictures = page.all("img")
+    assert [element["attributes"]["alt"] for element in pictures] == [
+        one["name"] for one in facts["gallery"] + facts["mistakes"]
+    ]
+    assert all(element["attributes"]["src"].startswith("data:image/png;base64,") for element in pictures)
+    texts = [element["text"] for element in page.all("dd")]
+    assert {"2.50", "−1.74", "99.0 %"} <= set(texts)
+    bars = [float(element["attributes"]["width"]) for element in page.all("rect", class_="filled")]
+    assert bars[0] == 100
+    weights = [one["weight"] for one in facts["gallery"]]
+    assert bars[5] == pytest.approx(100 * abs(weights[5]) / weights[0], abs=0.1)
+
+
+def test_whose_prototypes(facts):
+    assert "training items that unn keeps" in render({**facts, "gallery_of": "unn"})
+    assert "training items that n3 keeps" in render(facts)
+
+
+def test_how_it_was_made(facts, page):
+    assert page.all("code")[0]["text"] == facts["command"]
+    pairs = dict(zip((e["text"] for e in page.all("dt")), (e["text"] for e in page.all("dd")), strict=True))
+    assert pairs["numpy"] == "2.3.1"
+    assert pairs["memory, GiB"] == "7.8"
+    assert pairs["repeats"] == "5"
+    assert any("2 files were no images" in element["text"] for element in page.all("li"))
+    assert len(page.tables()["Timings"]) == 1 + len(facts["timings"])
+
+
+def test_nothing_is_loaded(facts):
+    html = render(facts)
+    page = Page(html)
+    for element in page.elements:
+        for name in ("src", "href", "srcset", "action", "poster", "data"):
+            value = element["attributes"].get(name) or "#"
+            assert value.startswith(("#", "data:")), (element["tag"], value)
+    assert not re.search(r"https?://|url\(|@import", html)
+
+
+def test_policy_allows_this_script_and_no_other(page):
+    (policy,) = (e["attributes"]["content"] for e in page.all("meta") if "http-equiv" in e["attributes"])
+    (script,) = page.all("script")
+    digest = base64.b64encode(hashlib.sha256(script["text"].encode()).digest()).decode()
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["script-src"] == f"'sha256-{digest}'"
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+
+
+def hostile_facts(name):
+    facts = copy.deepcopy(scenes())
+    facts["title"] = facts["command"] = facts["created"] = name
+    facts["data"]["name"] = facts["protocol"]["name"] = name
+    facts["data"]["notes"] = [name]
+    facts["machine"] = {name: name}
+    facts["confusion"]["classes"][0] = facts["per_class"][0]["class"] = name
+    facts["failed"][0]["reason"] = name
+    facts["gallery"][0] |= {"name": name, "class": name}
+    facts["mistakes"][0] |= {"name": name, "truth": name, "said": name}
+    facts["reliability"] = {name: facts["reliability"]["n3"]}
+    for row in (facts["leaderboard"][0], facts["timings"][0]):
+        row["method"] = row["features"] = name
+    facts["best"] = name
+    return facts
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_text(name):
+    page = Page(render(hostile_facts(name)))
+    plain = Page(render(hostile_facts("plain")))
+    assert [e["tag"] for e in page.elements if e["tag"] != "wbr"] == [
+        e["tag"] for e in plain.elements if e["tag"] != "wbr"
+    ]
+    assert not [a for e in page.elements for a in e["attributes"] if a.startswith("on")]
+    assert page.all("title")[0]["text"] == page.all("h1")[0]["text"] == name
+    assert page.all("code")[0]["text"] == name
+    assert page.tables()["Accuracy by class"][1][0] == " ".join(name.split())
+    assert page.all("img")[0]["attributes"]["alt"] == name
+    named = [e for e in page.all("bdi") if e["text"] == name]
+    assert len(named) >= 8, "names stand apart from the text around them"
+
+
+def test_names_of_bytes_that_are_no_text():
+    html = render(hostile_facts("caf\udce9.png"))
+    assert "caf?.png" in html.encode("utf-8").decode("utf-8")
+
+
+@pytest.mark.parametrize("source", ["https://example.org/x.png", "javascript:alert(1)", "data:image/svg+xml,x"])
+def test_only_pictures_become_pictures(source):
+    card = Card("name", [("class", "a")], thumbnail=source)
+    assert card.picture is None
+    assert not Page(render_cards("t", "l", [card])).all("img")
+    assert source not in render_cards("t", "l", [card])
+
+
+def test_one_method_without_anything_more():
+    page = Page(render(bare()))
+    assert headings(page) == ["Leaderboard", "Confusion", "Worst mistakes", "How it was made"]
+    assert page.tables()["Leaderboard"] == [["Method", "Accuracy %", "Query ms"], ["slnd", "95.0", "0"]]
+    (headline,) = page.all("p", class_="headline")
+    assert headline["text"].replace("\u00a0", " ") == "slnd gets 95.0 % of the test items right."
+    assert not page.all("img")
+    assert "nan" not in page.all("main")[0]["text"].lower()
+
+
+def test_all_failed():
+    failed = [{"method": method, "split": 0, "reason": "out of memory"} for method in ("n3", "knn")]
+    page = Page(render({"title": "t", "leaderboard": [], "best": None, "failed": failed}))
+    assert page.all("p", class_="headline")[0]["text"].startswith("No method finished")
+    assert headings(page) == ["Failed cells", "How it was made"]
+    assert any(element["text"] == "2 cells failed" for element in page.all("a"))
+
+
+def test_measures_that_are_not_numbers_are_dashes(facts):
+    rows = [{"method": "a", "accuracy": 0.5, "ece": float("nan")}, {"method": "b", "accuracy": 0.25, "ece": 0.1}]
+    page = Page(render({**facts, "leaderboard": rows, "best": "a", "reliability": {"a": [[None, None, 0]]}}))
+    assert page.tables()["Leaderboard"][1:] == [["a", "50.0 (best)", "–"], ["b", "25.0", "0.100"]]
+    assert "Reliability" not in headings(page)
+
+
+def test_labels_instead_of_classes():
+    rows = [{"method": m, "accuracy": None, "average_precision": p} for m, p in (("a", 0.5), ("b", 0.75))]
+    page = Page(render({"title": "t", "leaderboard": rows, "best": "b"}))
+    text = page.all("p", class_="headline")[0]["text"].replace("\u00a0", " ")
+    assert text == "b is best: 75.0 % average precision; a 50.0 %."
+
+
+def test_vectors_are_no_features():
+    facts = bare()
+    facts["leaderboard"][0]["features"] = "vectors"
+    (summary,) = Page(render(facts)).all("p", class_="summary")
+    assert "1,797 vectors · 2 classes · protocol fixed" in summary["text"]
+    assert "features" not in summary["text"]
+
+
+def test_several_features_are_told_apart(facts):
+    rows = copy.deepcopy(facts["leaderboard"][:2])
+    rows += [{**copy.deepcopy(row), "features": "fisher"} for row in rows]
+    rows[2]["accuracy"]["mean"] = 0.99
+    page = Page(render({**facts, "leaderboard": rows, "best": "n3"}))
+    assert page.all("p", class_="headline")[0]["text"].startswith("n3 · fisher and 2 others are level")
+    header, *table = page.tables()["Leaderboard"]
+    assert header[:2] == ["Method", "Features"]
+    assert [row[1] for row in table] == ["gist", "gist", "fisher", "fisher"]
+
+
+def test_a_method_that_missed_splits_is_not_first():
+    rows = [
+        {"method": "lucky", "accuracy": 0.9, "splits": 1},
+        {"method": "steady", "accuracy": 0.8, "splits": 5},
+    ]
+    page = Page(render({"title": "t", "leaderboard": rows, "best": None}))
+    assert page.all("p", class_="headline")[0]["text"].startswith("steady is best")
+    assert page.tables()["Leaderboard"][1][:2] == ["lucky", "1"]
+
+
+def test_methods_are_ordered_by_rank(facts):
+    last_first = dict(reversed(facts["reliability"].items()))
+    page = Page(render({**facts, "reliability": last_first, "leaderboard": facts["leaderboard"][::-1]}))
+    assert [element["text"] for element in page.all("strong")][1:] == list(facts["reliability"])
+    methods = [title.removesuffix(" %") for title in page.tables()["Accuracy by class"][0][2:-1]]
+    assert methods == [row["method"] for row in facts["leaderboard"]]
+
+
+def test_many_classes_have_numbers():
+    page = Page(render(many_classes(120)))
+    header, *rows = page.tables()["Accuracy by class"]
+    assert header == ["Class", "No.", "Test items", "n3 %", "knn %"]
+    assert rows[119][:2] == ["class 119", "120"]
+    (matrix,) = page.all("svg", class_="matrix")
+    assert "120 classes" in matrix["attributes"]["aria-label"]
+
+
+def test_page_of_cards():
+    picture = thumbnail(np.random.default_rng(0))
+    cards = [Card("a/b<i>.png", [("class", "x & y")], picture, 0.25), Card("row 3")]
+    page = Page(render_cards("Suspects", "Two & more.", cards, "nearboost suspects"))
+    assert page.all("h1")[0]["text"] == "Suspects"
+    (image,) = page.all("img", src=picture)
+    assert image["attributes"]["alt"] == "a/b<i>.png"
+    assert [e["text"] for e in page.all("p", class_="name")] == ["a/b<i>.png", "row 3"]
+    assert page.all("dd")[0]["text"] == "x & y"
+    assert page.all("code")[0]["text"] == "nearboost suspects"
+    assert "<code>" not in render_cards("Suspects", "None.", [])

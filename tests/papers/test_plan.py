@@ -1,0 +1,151 @@
+"""Every name builds its plan, and says what it needs."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from papers.listing import data_text, listing
+from papers.plan import Wish, describe_data, make_plan
+from papers.registry import ALIASES, experiments, find
+from papers.sets import SETS
+
+from nearboost.compare.runs import name_of
+from nearboost.datasets import DataError
+
+RUNNABLE = [name for name, experiment in experiments().items() if not experiment.missing]
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_every_name_builds_its_plan(name, root):
+    experiment = find(name)
+    plan = make_plan(experiment, Wish(root, repeats=2))
+    splits = 1 if all(panel.protocol == "fixed" for panel in experiment.panels) else 2
+    pairs = [pair for pair in experiment.pairs() if pair[0].name in plan.panels]
+    assert {(cell["panel"], cell["line"]) for cell in plan.cells} == {(p.name, line.name) for p, line in pairs}
+    assert max(cell["identity"]["split"] for cell in plan.cells) == splits - 1
+    keys = [name_of(cell["identity"]) for cell in plan.cells]
+    assert len(set(keys)) == len(keys)
+    assert all(cell["identity"]["settings"] for cell in plan.cells)
+
+
+@pytest.mark.parametrize("name", ["thesis-table-5.1", "thesis-table-5.2"])
+def test_what_cannot_run_yet_says_so(name, root):
+    with pytest.raises(ValueError, match=f"{name} needs cells that are segmented"):
+        make_plan(find(name), Wish(root))
+
+
+def test_same_cells_for_accuracy_and_times(root):
+    """Tables 2.3 to 2.5 are three views of the same runs."""
+    plans = [make_plan(find(f"thesis-table-2.{n}"), Wish(root, repeats=1)) for n in (3, 4, 5)]
+    keys = [{name_of(cell["identity"]) for cell in plan.cells} for plan in plans]
+    assert keys[0] == keys[1] == keys[2]
+
+
+def test_another_setting_is_another_cell(root):
+    one, other = (
+        make_plan(find("mlnn-figure-3"), Wish(root, repeats=1, threads=threads)).cells[0]["identity"]
+        for threads in (1, 2)
+    )
+    assert name_of(one) != name_of(other)
+
+
+def test_the_repeats_of_print_are_the_default(root):
+    plan = make_plan(find("thesis-table-5.3"), Wish(root))
+    assert {cell["identity"]["split"] for cell in plan.cells} == set(range(10))
+
+
+def test_stand_ins_are_told(root):
+    plan = make_plan(find("n3-table-5"), Wish(root))
+    assert plan.notes == ["Scene-15 stands in for SUN397: compare ranks and gaps, not levels."]
+    [data] = describe_data(plan, Wish(root))
+    assert (data["used"], data["stands_in"], data["classes"]) == ("Scene-15", True, 15)
+
+
+def test_more_classes_than_there_are_leave_panels_out(root):
+    plan = make_plan(find("thesis-table-2.3"), Wish(root))
+    assert list(plan.panels) == ["10 classes", "15 classes"]
+    assert "20 classes: there are 15 here." in plan.notes
+    fewer = make_plan(find("thesis-table-2.3"), Wish(root, classes=10))
+    assert list(fewer.panels) == ["10 classes"]
+
+
+def test_the_set_itself_goes_before_its_stand_in(root, tmp_path):
+    shutil.copytree(root / "hela2d", tmp_path / "hep2")
+    shutil.copytree(root / "hela2d", tmp_path / "hela2d")
+    plan = make_plan(find("thesis-table-5.3"), Wish(tmp_path))
+    assert [place.path for place in plan.panels.values()] == ["hep2"]
+
+
+def test_a_quick_plan_says_so_and_is_small(root):
+    plan = make_plan(find("thesis-figure-A.2"), Wish(root, quick=True))
+    assert plan.notes[0].startswith("QUICK")
+    assert {tuple(cell["identity"]["xs"]) for cell in plan.cells} == {("4", "64", "512")}
+    [data] = describe_data(plan, Wish(root, quick=True))
+    assert data["classes"] == 4
+
+
+def test_missing_data_name_the_folders(tmp_path):
+    with pytest.raises(DataError, match=r"has no Caltech-256 at caltech256 or caltech101 \(Caltech-101\); put"):
+        make_plan(find("n3-table-4"), Wish(tmp_path))
+    with pytest.raises(DataError, match="has no PASCAL VOC 2007 at VOC2007; put it there or"):
+        make_plan(find("inn-table-4"), Wish(tmp_path))
+    with pytest.raises(DataError, match="is not a folder"):
+        make_plan(find("inn-table-4"), Wish(tmp_path / "nowhere"))
+
+
+def test_panels_whose_set_is_not_there_are_left_out(root, tmp_path):
+    shutil.copytree(root / "caltech101", tmp_path / "caltech101")
+    plan = make_plan(find("thesis-figure-4.3"), Wish(tmp_path))
+    assert list(plan.panels) == ["Caltech"]
+    assert any(note.startswith("ImageNet is left out: ILSVRC 2010 is not at ilsvrc2010") for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("n3-tabel-4", "n3-table-4"), ("thesis-table-5.6", "thesis-table-5.5"), ("inn-figure-3", "inn-figure-2")],
+)
+def test_an_unknown_name_lists_near_ones(given, meant):
+    with pytest.raises(ValueError, match="did you mean .*" + meant.replace(".", r"\.")):
+        find(given)
+
+
+def test_a_name_like_no_other_points_to_the_list():
+    with pytest.raises(ValueError, match="--list has all names"):
+        find("zzz")
+
+
+def test_aliases_and_letter_case():
+    assert find("thesis-table-3.4") is find("n3-table-4")
+    assert find("Thesis-Figure-a.2").name == "thesis-figure-A.2"
+    assert set(ALIASES.values()) <= set(experiments())
+
+
+def test_listing_says_what_is_needed_where(root, tmp_path):
+    entries = {entry["name"]: entry for entry in listing(root)}
+    assert set(entries) == set(experiments()) | set(ALIASES)
+    assert data_text(entries["n3-table-4"]) == "Caltech-256: caltech256; stand-in Caltech-101: caltech101 (there)"
+    assert data_text(entries["inn-table-4"]) == "PASCAL VOC 2007: VOC2007; no stand-in (there)"
+    assert "cannot run yet" in data_text(entries["thesis-table-5.1"])
+    assert entries["thesis-figure-3.1"]["alias_of"] == "n3-figure-1"
+    nothing = {entry["name"]: entry for entry in listing(tmp_path)}
+    assert data_text(nothing["inn-table-4"]).endswith("(not there)")
+
+
+def test_the_documentation_has_every_name_and_place():
+    page = (Path(__file__).parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    for name in (*experiments(), *ALIASES):
+        assert f"`{name}`" in page
+    for places in SETS.values():
+        for place in places:
+            assert f"`{place.path}`" in page
+
+
+def test_the_page_has_the_minutes_of_the_registry():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| `") and line.count("|") == 6]
+    rows = [line.strip("| ").split(" | ") for line in lines]
+    told = {name: row[-1] for row in rows for name in re.findall("`([^`]+)`", row[0])}
+    assert set(told) == {entry["name"] for entry in listing()}
+    for entry in listing():
+        assert told[entry["name"]] == ("cannot run yet" if entry["missing"] else f"{entry['minutes']:g}")
