@@ -11,6 +11,10 @@ DATA = "Folder that holds the data sets; by default NEARBOOST_DATA, else data in
 OUT = "Folder that gets a folder NAME with the results, and keeps cells and features for other names."
 
 
+app = typer.Typer(name="papers", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
+
+
+@app.command()
 @command
 def reproduce(
     name: Annotated[str, typer.Argument(help="Table or figure, such as inn-table-3.", show_default=False)] = "",
@@ -93,14 +97,5 @@ def _show_list(data: Path, as_json: bool) -> None:
     give_table(table)
 
 
-def main() -> None:
-    """Run the program."""
-    app = typer.Typer(
-        name="papers", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown"
-    )
-    app.command()(reproduce)
-    app()
-
-
 if __name__ == "__main__":
-    main()
+    app(prog_name="python -m papers")

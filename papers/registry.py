@@ -39,5 +39,5 @@ def find(name: str) -> Experiment:
     if ALIASES.get(wanted, wanted) in known:
         return known[ALIASES.get(wanted, wanted)]
     near = get_close_matches(wanted, [*known, *ALIASES], n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "nearboost reproduce --list has all names."
+    hint = f"did you mean {' or '.join(near)}?" if near else "python -m papers --list has all names."
     raise ValueError(f"There is no table or figure {name!r}; {hint}")

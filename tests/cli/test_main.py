@@ -74,3 +74,15 @@ def test_interruption():
 def test_a_command_says_how_it_ended():
     assert ended(lambda: Exit.PARTLY) == Exit.PARTLY
     assert ended(lambda: None) == Exit.DONE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--list"], ["--help"], ["inn-table-3", "--data", "d", "--json"], ["a", "--no-such", "-x"]],
+)
+def test_reproduce_says_where_it_went(arguments):
+    result = CliRunner().invoke(app, ["reproduce", *arguments])
+    assert result.exit_code == Exit.USAGE
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "python -m papers NAME --data DIR" in result.stderr

@@ -133,7 +133,7 @@ def test_listing_says_what_is_needed_where(root, tmp_path):
 
 
 def test_the_documentation_has_every_name_and_place():
-    page = (Path(__file__).parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
     for name in (*experiments(), *ALIASES):
         assert f"`{name}`" in page
     for places in SETS.values():
@@ -142,7 +142,7 @@ def test_the_documentation_has_every_name_and_place():
 
 
 def test_the_page_has_the_minutes_of_the_registry():
-    page = (Path(__file__).resolve().parents[3] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| `") and line.count("|") == 6]
     rows = [line.strip("| ").split(" | ") for line in lines]
     told = {name: row[-1] for row in rows for name in re.findall("`([^`]+)`", row[0])}

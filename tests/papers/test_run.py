@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from papers.__main__ import app
 from papers.plan import Wish, make_plan, task_of
 from papers.registry import find
 from typer.testing import CliRunner
 
 from nearboost.cli.common import Exit
-from nearboost.cli.main import app
 from nearboost.compare.runs import failed, sentence_of, write_json
 from papers import run, work
 
@@ -194,7 +194,7 @@ def test_a_failed_cell_stays_in_the_report(root, tmp_path, here, monkeypatch):
 
 
 def invoke(*arguments):
-    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 def test_the_command_runs_cells_in_processes(root, tmp_path):

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from nearboost import __version__
-from nearboost.cli.common import give
-from nearboost.cli.reproduce import reproduce
+from nearboost.base.errors import UsageError
+from nearboost.cli.common import Exit, command, give
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
 COMMANDS: tuple[str, ...] = (
@@ -42,7 +42,16 @@ def program(
 
 for _name in COMMANDS:
     app.command(_name)(getattr(import_module(f"nearboost.cli.{_name}"), _name))
-app.command(hidden=True, context_settings={"ignore_unknown_options": True})(reproduce)
+
+
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@command
+def reproduce(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> Exit:
+    """Say where the papers' tables and figures are run now."""
+    raise UsageError(
+        "The papers' tables and figures are now run from a checkout of the source: "
+        "python -m papers NAME --data DIR, or make paper NAME=... DATA=...."
+    )
 
 
 def main() -> None:
