@@ -119,6 +119,8 @@ def test_a_sample_of_no_weight_is_left_out(decision):
     without = INNClassifier(decision=decision).fit(X[weights > 0], Y[weights > 0])
     np.testing.assert_array_equal(model.decision_function(Q), without.decision_function(Q))
     assert all(np.all(weights[explanation.samples] > 0) for explanation in model.explain(Q))
+    np.testing.assert_array_equal(model.voters_, np.flatnonzero(weights))
+    assert not hasattr(INNClassifier(), "voters_")
 
 
 def test_residuals_heed_no_other_weights():

@@ -65,6 +65,7 @@ def test_sample_weights():
     weight[::3] = 0
     left, out = CRCClassifier().fit(X, y, weight), CRCClassifier().fit(X[weight > 0], y[weight > 0])
     np.testing.assert_array_equal(left.decision_function(Q), out.decision_function(Q))
+    np.testing.assert_array_equal(left.voters_, np.flatnonzero(weight))
     heavy = CRCClassifier(decision="weights").fit(X, y, np.where(y == 1, 2.0, 1.0)).decision_function(Q)
     plain = CRCClassifier(decision="weights").fit(X, y).decision_function(Q)
     doubled = plain * [1, 2, 1, 1]

@@ -181,6 +181,7 @@ def test_images_without_descriptors(representation, empty):
         expected = model.decision_function(QUERIES)
         other = NaiveBayesNN(representation).fit([empty, *IMAGES, empty], np.concatenate([[2], Y, [0]]))
         np.testing.assert_array_equal(other.decision_function(QUERIES), expected)
+        np.testing.assert_array_equal(other.voters_, np.arange(1, len(IMAGES) + 1))
     mixed = [*QUERIES[:3], empty, *QUERIES[3:], empty]
     with pytest.warns(UserWarning, match="2 of 12 images have no descriptors, first image 3") as caught:
         scores = model.decision_function(mixed)

@@ -85,6 +85,7 @@ def test_sample_weights():
     out = SRCClassifier().fit(X[:300][weight > 0], y[:300][weight > 0])
     np.testing.assert_array_equal(left.decision_function(X[300:330]), out.decision_function(X[300:330]))
     assert all(np.all(weight[one.samples] > 0) for one in left.explain(X[300:310]))
+    np.testing.assert_array_equal(left.voters_, np.flatnonzero(weight))
 
 
 @pytest.mark.parametrize("decision", ["weights", "residual"])

@@ -311,14 +311,15 @@ def test_formats(good, tmp_path, monkeypatch):
     def newer(header):
         header["format"] = 99
 
-    refused(with_header(good, tmp_path / "new", newer), "knows formats up to 1; upgrade nearboost")
+    refused(with_header(good, tmp_path / "new", newer), "knows formats up to 2; upgrade nearboost")
 
     def older(header):
         header["format"] = 0
 
     old = with_header(good, tmp_path / "old", older)
     refused(old, "is of format 0, which is no longer read; load it with nearboost")
-    monkeypatch.setattr(model_files, "UPGRADES", {0: lambda header: header | {"format": 1}})
+    to_1 = {0: lambda header: header | {"format": 1}}
+    monkeypatch.setattr(model_files, "UPGRADES", {**model_files.UPGRADES, **to_1})
     assert load(old).predict(rows()[0]).shape == (240,)
 
 

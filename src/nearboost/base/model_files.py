@@ -22,9 +22,16 @@ __all__ = [
     "save",
 ]
 
-FORMAT = 1
+FORMAT = 2
+
+
+def _from_format_1(header: dict[str, Any]) -> dict[str, Any]:
+    """NaiveBayesNN came to keep ``voters_``; which images had descriptors is not to be known from older files."""
+    return header | {"format": 2}
+
+
 # What turns a header of an older format into one of the next.
-UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_format_1}
 
 
 def save(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:

@@ -30,6 +30,7 @@ class INNClassifier(SparseCodeClassifier):
     classes_ : names of the classes
     terms_ : number of terms of a code that does not stop early
     gram_seconds_ : how long `fit` took to compute the distances between samples, see `INNCoder`
+    voters_ : training rows that an answer may come from, all but those of weight 0
     n_features_in_ : number of features
 
     Notes

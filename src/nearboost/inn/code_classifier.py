@@ -34,6 +34,7 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
     normalize: bool
     decision: str
     _decision: Decision
+    _kept: NDArray[np.int64]
 
     def _check_parameters(self) -> None:
         check_flag("normalize", self.normalize)
@@ -63,6 +64,12 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         self._fitted_decision, self._fitted_normalize = self.decision, self.normalize
         self._decision = self._decide_by(unit_rows(X) if self.normalize else X, classes, weights)
         return self
+
+    @property
+    def voters_(self) -> NDArray[np.int64]:
+        """The training rows that an answer may come from: all but those of weight 0."""
+        check_is_fitted(self)
+        return self._kept
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """What is compared, the largest wins; for two classes the second's score less the first's."""

@@ -36,6 +36,7 @@ class CRCClassifier(CodeClassifier):
     Attributes
     ----------
     classes_ : names of the classes
+    voters_ : training rows that an answer may come from, all but those of weight 0
     n_features_in_ : number of features
 
     Notes

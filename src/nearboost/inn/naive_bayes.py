@@ -63,6 +63,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : names of the classes
+    voters_ : training images that an answer may come from, those that have descriptors
     n_features_in_ : numbers in a descriptor
 
     Notes
@@ -126,7 +127,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
             given = "The labels hold one class only" if len(labels) else "There are no images"
             raise ValueError(f"{given}; give images of two classes or more.")
         images = [read_image(sets, number) for number in range(len(sets))]
-        classes = np.repeat(of_images, [len(rows) for rows in images])
+        lengths = [len(rows) for rows in images]
+        classes = np.repeat(of_images, lengths)
         descriptors = stack(images)
         empty = np.flatnonzero(np.bincount(classes, minlength=len(self.classes_)) == 0)
         if empty.size:
@@ -134,6 +136,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
                 f"No image of class {self.classes_[empty[0]]} has any descriptors; give one that has, or leave "
                 "the class out."
             )
+        self.voters_ = np.flatnonzero(lengths)
         self.n_features_in_ = descriptors.shape[1]
         self._fitted_representation = self.representation
         self._evidence = self._compare_with(descriptors, classes)
