@@ -41,6 +41,6 @@ def test_reference_names_everything_public(module):
 
 def test_reference_shows_parameters_and_methods():
     page = hook("api").on_page_markdown("::: nearboost")
-    assert '- `n_neighbors`: int or "auto". How many neighbours vote.' in page
+    assert '- `n_neighbors`: int or "auto", default="auto". Number of neighbours that vote.' in page
     assert "- `predict(X" in page
     assert "self" not in re.findall(r"^```text\n(.*)$", page, re.MULTILINE)[0]

@@ -33,7 +33,7 @@ from nearboost.votes import VoteRule
 
 
 class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator):
-    """Boosted neighbours; each family adds its votes, its step rule and their parameters."""
+    """Base of the boosted neighbours; each family adds its votes, its step rule and their parameters."""
 
     _multilabel = True  # whether a matrix of labels makes sense
     _calibrations: tuple[str | None, ...] = ("temperature", None)
@@ -56,15 +56,24 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), float32 or float64
-        y : labels of shape (n_samples,), or a 0/1 matrix of shape (n_samples, n_labels)
-        sample_weight : what each sample's loss counts; 0 leaves the sample out
-        graph : neighbours computed beforehand, as `NeighborSearch.graph` gives them or as a pair (indices,
-            distances), both of shape (n_samples, at least n_neighbors): sorted by distance, no sample among its
-            own neighbours
-        groups : one label per sample for samples that belong together (frames of one track, cells of one
-            plate); samples of one group never vote on each other in training, so that what is learned and
-            what is held out stay honest
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or a 0/1 matrix with one column per label.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each sample's loss; 0 leaves the sample out.
+        graph : Neighbors, tuple of two arrays, or None, default=None
+            Precomputed neighbours, as returned by `NeighborSearch.graph`, or a pair (indices, distances) of arrays
+            of shape (n_samples, at least n_neighbors), sorted by distance, with no sample among its own
+            neighbours.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group labels of samples that belong together, such as frames of one track. Samples of one group never
+            vote on each other in training and are held out together.
+
+        Returns
+        -------
+        self : estimator
+            The fitted classifier.
         """
         self._check_parameters()
         X, y = validate_data(
@@ -243,9 +252,19 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         self._search = recipe.build_search(data.X[searched]) if len(self._searched_rows) else None
 
     def prune(self, n_prototypes: int | float) -> Self:
-        """A new estimator that keeps the best ``n_prototypes`` (a number or a share), with refitted weights.
+        """A new estimator that keeps the best examples, with refitted weights.
 
-        The training graph is used again unless the ranking needs a wider one than was searched for.
+        The training graph is reused unless the ranking needs a wider one.
+
+        Parameters
+        ----------
+        n_prototypes : int or float
+            How many examples to keep, as a number or as a fraction of the training set.
+
+        Returns
+        -------
+        estimator
+            A fitted classifier of the same class; this one is left unchanged.
         """
         check_is_fitted(self)
         if not hasattr(self, "_data"):

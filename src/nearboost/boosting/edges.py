@@ -18,17 +18,23 @@ FAINTEST = 1e-100  # mean vote, in units of the largest, of an example that can 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What the theory says about the rounds of one problem, round by round.
+    """What the theory says about each round of one problem.
 
     Attributes
     ----------
-    gamma : |p − 1/C|, how far the picked example's share p of agreeing weight is from chance, eq. (22)
-    eta : the share of all weight that the picked example votes on, eq. (23)
-    factors : Z_t, by which the round multiplied the exponential risk; their product is the risk
-    bound : exp(−C/(C−1) ηγ²τ) after τ rounds, with the smallest γ and η so far. Theorem 2 bounds the risk by it
-        for votes that are all alike and steps that are not smoothed; with the smoothing by 1/m it nearly always
-        holds
-    n_roots, n_steps : how many δ were solved for numerically, and the Newton steps this took
+    gamma : ndarray of shape (n_rounds,)
+        |p − 1/C|: how far the picked example's share p of agreeing weight is from chance, eq. (22).
+    eta : ndarray of shape (n_rounds,)
+        Share of all weight that the picked example votes on, eq. (23).
+    factors : ndarray of shape (n_rounds,)
+        Z_t, by which the round multiplied the exponential risk; their product is the risk.
+    bound : ndarray of shape (n_rounds,)
+        exp(−C/(C−1) ηγ²τ) after τ rounds, with the smallest γ and η so far. Theorem 2 bounds the risk by it for
+        equal votes and unsmoothed steps; with smoothing by 1/m it nearly always holds.
+    n_roots : ndarray of shape (n_rounds,)
+        How many δ were solved for numerically.
+    n_steps : ndarray of shape (n_rounds,)
+        Newton steps these took.
     """
 
     gamma: NDArray[np.float64]

@@ -13,12 +13,18 @@ class Explanation:
 
     Attributes
     ----------
-    prototypes : rows of the training set that voted, nearest first
-    distances : how far each is
-    votes : the weight b its rank or distance gives it
-    contributions : what it adds to each class's score, voters x classes (one column for two classes)
-    intercept : what is added to each class's score at the end
-    classes : names of the classes
+    prototypes : ndarray of shape (n_voters,)
+        Training rows that voted, nearest first.
+    distances : ndarray of shape (n_voters,)
+        Distance of each voter.
+    votes : ndarray of shape (n_voters,)
+        Weight b that each voter has by its rank or distance.
+    contributions : ndarray of shape (n_voters, n_columns)
+        What each voter adds to each class's score (one column for two classes).
+    intercept : ndarray of shape (n_columns,)
+        What is added to each class's score at the end.
+    classes : ndarray of shape (n_classes,)
+        Class labels.
     """
 
     prototypes: NDArray[np.int64]
@@ -32,6 +38,11 @@ class Explanation:
         """The score: contributions added one by one, nearest voter first, then the intercept.
 
         In this order the floating-point sum equals `decision_function` to the last bit.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            Score of each class.
         """
         score = np.zeros(self.contributions.shape[1])
         for contribution in self.contributions:

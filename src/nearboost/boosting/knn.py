@@ -15,18 +15,32 @@ from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
 
 
 class KNNClassifier(ClassifierMixin, BaseEstimator):
-    """k nearest neighbours, each with one vote, or with a vote weighted by rank or distance.
+    """k nearest neighbours with equal votes, or with votes weighted by rank or distance.
 
-    It runs on the same exact search as the boosted classifiers, so that comparisons are fair.
+    It uses the same exact search as the boosted classifiers, so that comparisons are fair.
 
     Parameters
     ----------
-    n_neighbors : number of voters
-    vote_weights : "uniform"; "rank", 1/r for the neighbour of rank r; or "gaussian", exp(−d²/2ρ²) with ρ the
-        distance of the farthest voter (the weighting of Philbin et al.)
-    metric : "l2", "cosine" or "l1"
-    search : "exact" or "hnsw"
-    n_jobs : threads; None means all cores
+    n_neighbors : int, default=5
+        Number of neighbours that vote.
+    vote_weights : {"uniform", "rank", "gaussian"}, default="uniform"
+        Weight of a neighbour's vote: 1; 1/r at rank r; or exp(−d²/2ρ²), where ρ is the distance of the farthest
+        voter (the weighting of Philbin et al.).
+    metric : {"l2", "cosine", "l1"}, default="l2"
+        Distance between rows: Euclidean, 1 − cos, or Manhattan.
+    search : {"exact", "hnsw"}, default="exact"
+        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Examples
     --------
@@ -53,7 +67,20 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the samples."""
+        """Store the training rows and index them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : KNNClassifier
+            The fitted classifier.
+        """
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
         check_classification_targets(y)
@@ -75,7 +102,18 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         check_choice("search", self.search, METHODS)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The share of the votes that each class got."""
+        """Each class's share of the votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Shares that sum to 1 in every row.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         found = self._search.search(X, self.n_neighbors)
@@ -84,6 +122,17 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         return counts / counts.sum(axis=1, keepdims=True)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class with the most votes; the first of equals."""
+        """The class with the most votes; ties go to the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]

@@ -15,70 +15,98 @@ ESTIMATORS = {"rectangular": "knn", "gaussian": "gaussian", "adaptive": "adaptiv
 
 
 class MAPBoostClassifier(WeightForAll):
-    """Class densities at a point, estimated from neighbours with one learned weight each (MAPBoost).
+    """Class densities estimated from neighbours with one learned weight each (MAPBoost).
 
-    Every neighbour t estimates the density at x by its share f_t(x) of the voters' kernels. Boosting learns
-    weights α_t by the exponential risk of the multiclass edges, and P(c|x) is the share of Σ α_t f_t(x) that is
-    of class c: probabilities come with the method.
+    Every neighbour t estimates the density at x by its share f_t(x) of the voters' kernels. Boosting learns the
+    weights α_t from the exponential risk of the multiclass edges. P(c|x) is the share of Σ α_t f_t(x) that belongs
+    to class c, so the method comes with probabilities.
 
     Parameters
     ----------
-    n_neighbors : int or "auto"
-        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
-        left out, is right as often as the best one's, within a standard error.
-    estimator : {"rectangular", "gaussian", "adaptive"}
-        The kernel, cut off at the last voter: 1; exp(−d²/2σ²) with one σ for all; the same with a bandwidth
-        of its own: in training the distance ρ of the voter's own k-th neighbour (sample-point estimator), at
-        query time that of the query's (balloon estimator).
-    sigma : float, "sqrt" or None
-        σ of "gaussian" (None: the median ρ of the training rows), or what "adaptive" multiplies ρ by (None: 1);
-        "sqrt" makes the adaptive σ = √(2ρ).
-    smoothing : {"always", "one_sided"}
-        The closed form of "rectangular" is smoothed by 1/m. Other votes are smoothed likewise, so that steps which
-        rest on rows of vanishing weight fade; or, to the letter of the papers, only where an example's rows all
-        agree or all differ and no finite step exists, which loses many points and makes weights without bounds.
-    n_rounds : int or None
-        Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 1, 2, 4,
-        … up to 2m (with ``one_vs_all`` 2m/C, at least m/5) by their errors; without judges it means the largest.
-    n_prototypes : int, float or None
-        Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
-        on the graph over them. None keeps whoever was given a weight.
-    metric : {"l2", "cosine", "l1"}
-    one_vs_all : bool
-        Solve one two-class problem per class, with one weight per example and class; takes matrices of labels.
-        Posteriors of the classes are then scaled to sum to 1.
-    class_weight : dict, "balanced" or None
-        Multiplies the loss of each class's samples, as scikit-learn defines it.
-    search : {"exact", "hnsw"}
-        "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
-    vote_from : {"auto", "prototypes", "all"}
-        Whom queries are compared with: the prototypes alone, or all training rows. "auto" is "prototypes" when
-        ``n_prototypes`` is given, else "all".
-    early_stopping : bool
-        Stop at the round with the least risk on the judge folds.
-    calibration : {"posterior", "temperature", None}
-        `predict_proba` is P(c|x) as published, or the softmax of the scores over a temperature fitted on judge
-        folds. None is "posterior" without judge folds: there are no held-out figures then.
-    n_jobs : int or None
-        Threads; None means all cores. Results do not depend on it.
-    random_state : int or None
-        Seed of the judge folds; None is 0, so that fits repeat.
-    verbose : int
-        Above 0, progress bars on standard error.
+    n_neighbors : int or "auto", default=11
+        Number of neighbours that vote. "auto" picks the largest of 1, 3, 5, 7, 11 and 15 whose plain leave-one-out
+        vote is as accurate as the best to within one standard error.
+    estimator : {"rectangular", "gaussian", "adaptive"}, default="rectangular"
+        Kernel of the density estimate, cut off at the last voter: 1; exp(−d²/2σ²) with one σ for all; or the same
+        with a local bandwidth ρ, in training the distance of the voter's own k-th neighbour (sample-point
+        estimator), at query time that of the query's (balloon estimator).
+    sigma : float, "sqrt" or None, default=None
+        Width of the "gaussian" kernel (None: the median ρ of the training rows), or the factor that "adaptive"
+        multiplies ρ by (None: 1). "sqrt" makes the adaptive width √(2ρ), as the MLNN paper prints it.
+    smoothing : {"always", "one_sided"}, default="always"
+        Where steps without a closed form are smoothed by 1/m. "always" does as the closed form does, so that steps
+        resting on rows of vanishing weight fade. "one_sided" follows the papers to the letter: only where all of
+        an example's rows agree or all disagree with it, so that no finite step exists. That costs accuracy, and
+        weights are unbounded.
+    n_rounds : int or None, default=None
+        Boosting rounds in all, or per class with ``one_vs_all``. None lets the held-out folds choose among 1, 2,
+        4, … up to 2m (with ``one_vs_all`` 2m/C, but at least m/5) by their errors; without folds it means the
+        largest.
+    n_prototypes : int, float or None, default=None
+        How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
+        weights learned again on the graph over them. None keeps every example that received a coefficient.
+    metric : {"l2", "cosine", "l1"}, default="l2"
+        Distance between rows: Euclidean, 1 − cos, or Manhattan.
+    one_vs_all : bool, default=False
+        Solve one two-class problem per class, with one weight per example and class. Allows multilabel ``y``. For
+        single-label ``y`` the posteriors of the classes are scaled to sum to 1.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the loss of each class's samples, as in scikit-learn.
+    search : {"exact", "hnsw"}, default="exact"
+        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    vote_from : {"auto", "prototypes", "all"}, default="auto"
+        Rows that queries are compared with: the prototypes alone or all training rows. "auto" means "prototypes"
+        if ``n_prototypes`` is given, else "all".
+    early_stopping : bool, default=False
+        Stop at the round with the lowest risk on the held-out folds.
+    calibration : {"posterior", "temperature", None}, default="posterior"
+        How `predict_proba` is made: P(c|x) as published, or the softmax of the scores over a temperature fitted on
+        held-out folds. None is "posterior" without held-out folds; the ``held_out_`` attributes are then absent.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the held-out folds. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : the class labels (with ``one_vs_all`` and a label matrix: column numbers)
-    prototypes_ : rows of the training set that were kept, sorted
-    coefficients_ : array of one α per prototype; with ``one_vs_all`` a sparse matrix, prototypes x classes
-    diagnostics_ : one `Diagnostics` per problem: γ, η and Z of every round, the theorem's bound, Newton steps
-    sigma_ : σ as given or as found
-    n_neighbors_, n_rounds_ : as given or as chosen
-    neighbors_ : the training graph among samples of positive weight, with ``indices`` and ``distances``
-    history_ : the exponential risk before and after each round, one array per problem
-    held_out_rows_, held_out_scores_, held_out_accuracy_, held_out_risk_ : what the judge folds say of training
-        rows whose labels were not used: the figure to trust before there is test data
-    temperature_, intercept_ : the calibration, if asked for
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; column numbers for multilabel ``y``.
+    prototypes_ : ndarray of shape (n_prototypes,)
+        Training rows that were kept, sorted.
+    coefficients_ : ndarray of shape (n_prototypes,) or csr_array of shape (n_prototypes, n_columns)
+        One weight α per prototype; with ``one_vs_all`` one per prototype and class (one column for two classes).
+    start_coefficient_ : float
+        Always 0: these methods start from zero.
+    diagnostics_ : list of Diagnostics
+        For each problem, γ, η and Z of every round, the bound of the theorem, and the Newton steps taken.
+    sigma_ : float, "sqrt" or None
+        Width of the kernel, as given or found; absent for INN votes.
+    n_neighbors_ : int
+        Number of neighbours, as given or chosen.
+    n_rounds_ : int
+        Number of rounds, as given or chosen.
+    neighbors_ : Neighbors
+        Training graph among samples of positive weight.
+    history_ : list of ndarray
+        Exponential risk before and after each round, one array per problem.
+    held_out_rows_ : ndarray of shape (n_held_out,)
+        Training rows scored by weights learned without their labels.
+    held_out_scores_ : csr_array of shape (n_held_out, n_columns)
+        Scores of those rows, one column per class (one in all for two classes).
+    held_out_accuracy_ : float
+        Accuracy on those rows: the figure to trust until there is test data.
+    held_out_risk_ : ndarray of shape (n_rounds + 1,)
+        Risk of those rows before and after each round, summed over classes and folds.
+    temperature_ : float
+        Divides the scores before they become probabilities.
+    intercept_ : ndarray of shape (n_columns,)
+        Added to the scores; 0 unless ``y`` is multilabel.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
@@ -139,7 +167,18 @@ class MAPBoostClassifier(WeightForAll):
         self.verbose = verbose
 
     def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
-        """P(c|x) of eq. (2), one per class; those of one-versus-all problems are not scaled to sum to 1."""
+        """P(c|x) of eq. (2) for every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Posteriors; those of one-vs-all problems are not scaled to sum to 1.
+        """
         check_is_fitted(self)
         blocks = (scores - self.intercept_ for scores in self._score_blocks(X))
         return np.concatenate([self._posterior().posteriors(scores) for scores in blocks])

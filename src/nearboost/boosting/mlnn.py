@@ -8,78 +8,107 @@ from nearboost.votes import KERNELS, CodeVotes, Kernel, KernelVotes, VoteRule
 
 
 class MLNNClassifier(WeightForAll):
-    """Nearest neighbours whose votes carry one learned weight each, the same for all classes (MLNN).
+    """Nearest neighbours with one learned weight each, the same for all classes (MLNN).
 
-    A round picks one example, again if need be, and adds to its weight what minimises the exponential risk of
-    the multiclass edges of the rows it votes on. A voter says α on its own class and −α/(C−1) on every other.
-    One problem is solved instead of one per class.
+    Each round picks one example, again if need be, and changes its weight by the step that minimises the
+    exponential risk of the multiclass edges of the rows it votes on. A voter adds α to its own class and −α/(C−1)
+    to every other, so there is one problem to solve instead of one per class.
 
     Parameters
     ----------
-    n_neighbors : int or "auto"
-        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
-        left out, is right as often as the best one's, within a standard error; for INN votes also of 31 and 100.
-    kernel : {"knn", "gaussian", "adaptive"} or callable
-        A neighbour's vote: 1 (the closed form holds); exp(−d²/2σ²) with one σ for all; the same with σ = ρ, the
-        distance of the farthest voter on the row; or a function that takes an array of distances and returns
-        as many similarities of at least 0. A vote below a millionth of the row's largest is none.
-    vote_weights : {"kernel", "inn"}
-        "inn": votes are the weights of the row's INN code over its neighbours (see `INNCoder`), 0 for many of
-        them; ``kernel`` then does not count. Give it many neighbours, such as 100.
-    sigma : float, "sqrt" or None
-        σ of "gaussian" (None: the median ρ of the training rows), or what "adaptive" multiplies ρ by (None: 1);
-        "sqrt" makes the adaptive σ = √(2ρ), as the paper prints it.
-    smoothing : {"always", "one_sided"}
-        The closed form of "knn" is smoothed by 1/m. Other votes are smoothed likewise, so that steps which rest
-        on rows of vanishing weight fade; or, to the letter of the papers, only where an example's rows all agree
-        or all differ and no finite step exists, which loses many points and makes weights without bounds.
-    n_rounds : int or None
-        Rounds of boosting in all (per class with ``one_vs_all``). None lets the judge folds choose among 1, 2, 4,
-        … up to 2m (with ``one_vs_all`` 2m/C, at least m/5) by their errors; without judges it means the largest.
-    n_prototypes : int, float or None
-        Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
-        on the graph over them. None keeps whoever was given a weight.
-    metric : {"l2", "cosine", "l1"}
-    one_vs_all : bool
-        Solve one two-class problem per class, with one weight per example and class; takes matrices of labels.
-    class_weight : dict, "balanced" or None
-        Multiplies the loss of each class's samples, as scikit-learn defines it.
-    search : {"exact", "hnsw"}
-        "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
-    vote_from : {"auto", "prototypes", "all"}
-        Whom queries are compared with: the prototypes alone, or all training rows. "auto" is "prototypes" when
-        ``n_prototypes`` is given, else "all".
-    early_stopping : bool
-        Stop at the round with the least risk on the judge folds.
-    calibration : {"temperature", None}
-        Fit the temperature of `predict_proba` on judge folds. None saves their time (unless ``early_stopping``):
-        the temperature is then 1 and there are no held-out figures.
-    n_jobs : int or None
-        Threads; None means all cores. Results do not depend on it.
-    random_state : int or None
-        Seed of the judge folds; None is 0, so that fits repeat.
-    verbose : int
-        Above 0, progress bars on standard error.
+    n_neighbors : int or "auto", default=11
+        Number of neighbours that vote. "auto" picks the largest of 1, 3, 5, 7, 11 and 15 (and 31 and 100 for INN
+        votes) whose plain leave-one-out vote is as accurate as the best to within one standard error, or two for
+        INN votes.
+    kernel : {"knn", "gaussian", "adaptive"} or callable, default="knn"
+        Weight of a neighbour's vote: 1, which has a closed form; exp(−d²/2σ²) with one σ for all; the same with σ
+        = ρ, the distance of the farthest voter on the row; or a function from an array of distances to as many
+        similarities of at least 0. Votes below a millionth of the row's largest are dropped.
+    vote_weights : {"kernel", "inn"}, default="kernel"
+        "inn" ignores ``kernel``: votes are the weights of the row's INN code over its neighbours (see `INNCoder`),
+        many of them 0. Give it many neighbours, such as 100.
+    sigma : float, "sqrt" or None, default=None
+        Width of the "gaussian" kernel (None: the median ρ of the training rows), or the factor that "adaptive"
+        multiplies ρ by (None: 1). "sqrt" makes the adaptive width √(2ρ), as the MLNN paper prints it.
+    smoothing : {"always", "one_sided"}, default="always"
+        Where steps without a closed form are smoothed by 1/m. "always" does as the closed form does, so that steps
+        resting on rows of vanishing weight fade. "one_sided" follows the papers to the letter: only where all of
+        an example's rows agree or all disagree with it, so that no finite step exists. That costs accuracy, and
+        weights are unbounded.
+    n_rounds : int or None, default=None
+        Boosting rounds in all, or per class with ``one_vs_all``. None lets the held-out folds choose among 1, 2,
+        4, … up to 2m (with ``one_vs_all`` 2m/C, but at least m/5) by their errors; without folds it means the
+        largest.
+    n_prototypes : int, float or None, default=None
+        How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
+        weights learned again on the graph over them. None keeps every example that received a coefficient.
+    metric : {"l2", "cosine", "l1"}, default="l2"
+        Distance between rows: Euclidean, 1 − cos, or Manhattan.
+    one_vs_all : bool, default=False
+        Solve one two-class problem per class, with one weight per example and class. Allows multilabel ``y``.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the loss of each class's samples, as in scikit-learn.
+    search : {"exact", "hnsw"}, default="exact"
+        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    vote_from : {"auto", "prototypes", "all"}, default="auto"
+        Rows that queries are compared with: the prototypes alone or all training rows. "auto" means "prototypes"
+        if ``n_prototypes`` is given, else "all".
+    early_stopping : bool, default=False
+        Stop at the round with the lowest risk on the held-out folds.
+    calibration : {"temperature", None}, default="temperature"
+        How scores become probabilities: "temperature" fits one temperature on held-out folds. None skips the
+        folds, unless ``early_stopping`` needs them; the temperature is then 1, and the ``held_out_`` attributes
+        are absent.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the held-out folds. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : the class labels (with ``one_vs_all`` and a label matrix: column numbers)
-    prototypes_ : rows of the training set that were kept, sorted
-    coefficients_ : array of one α per prototype; with ``one_vs_all`` a sparse matrix, prototypes x classes
-    diagnostics_ : one `Diagnostics` per problem: γ, η and Z of every round, the theorem's bound, Newton steps
-    sigma_ : σ as given or as found
-    n_neighbors_, n_rounds_ : as given or as chosen
-    neighbors_ : the training graph among samples of positive weight, with ``indices`` and ``distances``
-    history_ : the exponential risk before and after each round, one array per problem
-    held_out_rows_, held_out_scores_, held_out_accuracy_, held_out_risk_ : what the judge folds say of training
-        rows whose labels were not used: the figure to trust before there is test data
-    temperature_, intercept_ : the calibration; ``intercept_`` is 0 unless ``y`` is a label matrix
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; column numbers for multilabel ``y``.
+    prototypes_ : ndarray of shape (n_prototypes,)
+        Training rows that were kept, sorted.
+    coefficients_ : ndarray of shape (n_prototypes,) or csr_array of shape (n_prototypes, n_columns)
+        One weight α per prototype; with ``one_vs_all`` one per prototype and class (one column for two classes).
+    start_coefficient_ : float
+        Always 0: these methods start from zero.
+    diagnostics_ : list of Diagnostics
+        For each problem, γ, η and Z of every round, the bound of the theorem, and the Newton steps taken.
+    sigma_ : float, "sqrt" or None
+        Width of the kernel, as given or found; absent for INN votes.
+    n_neighbors_ : int
+        Number of neighbours, as given or chosen.
+    n_rounds_ : int
+        Number of rounds, as given or chosen.
+    neighbors_ : Neighbors
+        Training graph among samples of positive weight.
+    history_ : list of ndarray
+        Exponential risk before and after each round, one array per problem.
+    held_out_rows_ : ndarray of shape (n_held_out,)
+        Training rows scored by weights learned without their labels.
+    held_out_scores_ : csr_array of shape (n_held_out, n_columns)
+        Scores of those rows, one column per class (one in all for two classes).
+    held_out_accuracy_ : float
+        Accuracy on those rows: the figure to trust until there is test data.
+    held_out_risk_ : ndarray of shape (n_rounds + 1,)
+        Risk of those rows before and after each round, summed over classes and folds.
+    temperature_ : float
+        Divides the scores before they become probabilities.
+    intercept_ : ndarray of shape (n_columns,)
+        Added to the scores; 0 unless ``y`` is multilabel.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    With ``n_rounds`` given, the defaults are Algorithm 1 of the paper. Where no voter has a weight, scores are
-    those of the classes' shares in training. See `N3Classifier` for how examples are ranked for
-    ``n_prototypes``.
+    With ``n_rounds`` given, the defaults are Algorithm 1 of the paper. Where no voter has a weight, the scores
+    come from the class shares in training. See `N3Classifier` for how examples are ranked for ``n_prototypes``.
 
     Examples
     --------

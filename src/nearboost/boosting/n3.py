@@ -15,80 +15,108 @@ from nearboost.losses import get_loss
 class N3Classifier(WeightPerClass):
     """Nearest neighbours whose votes are learned by Newton steps (N3).
 
-    A round picks one example and moves its coefficient by a safe Newton step on a calibrated loss; the rows it
-    votes on are reweighted. Classes are learned one against the rest, multilabel ``y`` as well.
+    Each round picks one example, moves its coefficient by a safe Newton step on a calibrated loss, and reweights
+    the rows it votes on. Classes are learned one against the rest; ``y`` may be multilabel.
 
     Parameters
     ----------
-    n_neighbors : int or "auto"
-        How many neighbours vote. "auto" takes the largest of 1, 3, 5, 7, 11, 15 whose plain vote, each row
-        left out, is right as often as the best one's, within a standard error (two for rank and INN
-        votes); for INN votes also of 31 and 100.
-    loss : {"log", "binlog", "mat", "hinge", "squared"}
-    n_rounds : int or None
-        Rounds of boosting per class. None lets the judge folds choose among 0, 1, 2, 4, … up to 2m/C (m samples,
-        C classes) by their errors; where all rows vote, 0 (the plain vote) unless the gain is more than its
-        standard error (from zero, 0 is no choice). Without judges (``calibration=None``), for multilabel ``y``,
-        and for ``vote_from="prototypes"`` without ``n_prototypes``, None means 2m/C.
-    n_prototypes : int, float or None
-        Keep the best so many examples (a number, or a share of the training set) and learn their weights anew
-        on the graph over them. Ranked by the order in which they cover the training rows (see Notes). None keeps
-        whoever was given a coefficient.
-    vote_weights : {"uniform", "rank", "gaussian", "inn"}
-        A neighbour's vote: 1 (published), 1/r at rank r, exp(−d²/2ρ²) with ρ the farthest voter's distance, or its
-        weight in the row's INN code over the neighbours (see `INNCoder`), for which 100 are not too many.
-    start : {"zero", "vote"}
-        Boosting starts from nothing (published), or from the plain vote times ``start_coefficient_``, which it
-        then corrects. Sample and class weights multiply the plain vote.
-    metric : {"l2", "cosine", "l1"}
-    learning_rate : float
+    n_neighbors : int or "auto", default="auto"
+        Number of neighbours that vote. "auto" picks the largest of 1, 3, 5, 7, 11 and 15 (and 31 and 100 for INN
+        votes) whose plain leave-one-out vote is as accurate as the best to within one standard error, or two for
+        rank and INN votes.
+    loss : {"log", "binlog", "mat", "hinge", "squared"}, default="log"
+        Calibrated loss to minimise: logistic, logistic in base 2, Matsushita's, smoothed hinge, or squared.
+    n_rounds : int or None, default=None
+        Boosting rounds per class. None lets the held-out folds choose among 0, 1, 2, 4, … up to 2m/C (m samples, C
+        classes) by their errors. When all rows vote, 0 rounds (the plain vote) wins unless the gain exceeds its
+        standard error; from a zero start, 0 is not a candidate. Without held-out folds, for multilabel ``y``, or
+        for ``vote_from="prototypes"`` without ``n_prototypes``, None means 2m/C.
+    n_prototypes : int, float or None, default=None
+        How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
+        weights learned again on the graph over them. None keeps every example that received a coefficient.
+    vote_weights : {"uniform", "rank", "gaussian", "inn"}, default="rank"
+        Weight of a neighbour's vote: 1 (as published); 1/r at rank r; exp(−d²/2ρ²), where ρ is the distance of the
+        farthest voter; or its weight in the row's INN code over the neighbours (see `INNCoder`), which can use 100
+        of them.
+    start : {"zero", "vote"}, default="vote"
+        Where boosting starts: from zero (as published), or from the plain vote times ``start_coefficient_``.
+        Sample and class weights multiply the plain vote.
+    metric : {"l2", "cosine", "l1"}, default="l2"
+        Distance between rows: Euclidean, 1 − cos, or Manhattan.
+    learning_rate : float, default=1.0
         Multiplies every step; 1 is the published step.
-    oracle : {"delta", "decrease", "random"}
-        Whom a round picks: the largest step (published), the largest guaranteed decrease of the risk, or anyone
-        whose step is positive.
-    min_reverse_neighbors : int
-        Only examples that vote on so many others are picked.
-    class_weight : dict, "balanced" or None
-        Multiplies the loss of each class's samples, as scikit-learn defines it.
-    search : {"exact", "hnsw"}
-        "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
-    vote_from : {"auto", "prototypes", "all"}
-        Whom queries are compared with: the prototypes alone (all of them vote when they are fewer than
-        n_neighbors), or all training rows. "auto" is "prototypes" when ``n_prototypes`` is given, else "all".
-    early_stopping : bool
-        Stop at the round with the least risk on the judge folds.
-    calibration : {"temperature", None}
-        Fit the temperature of `predict_proba` on judge folds. None saves their time (unless ``early_stopping``):
-        the temperature is then 1 and there are no held-out figures.
-    arithmetic : {"float", "rational"}
-        "rational" computes in exact fractions (loss "hinge", uniform votes from zero, small sets) and adds
-        ``exact_coefficients_``: for each class problem, a dict from training row to coefficient.
-    n_jobs : int or None
-        Threads; None means all cores. Results do not depend on it.
-    random_state : int or None
-        Seed of the judge folds and of the random oracle; None is 0, so that fits repeat.
-    verbose : int
-        Above 0, progress bars on standard error.
+    oracle : {"delta", "decrease", "random"}, default="decrease"
+        How a round picks its example: by the largest step (as published), by the largest guaranteed decrease of
+        the risk, or at random among those whose step is positive.
+    min_reverse_neighbors : int, default=1
+        An example is picked only if it votes on at least this many rows.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the loss of each class's samples, as in scikit-learn.
+    search : {"exact", "hnsw"}, default="exact"
+        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    vote_from : {"auto", "prototypes", "all"}, default="auto"
+        Rows that queries are compared with: the prototypes alone (all of them vote if they are fewer than
+        ``n_neighbors``) or all training rows. "auto" means "prototypes" if ``n_prototypes`` is given, else "all".
+    early_stopping : bool, default=False
+        Stop at the round with the lowest risk on the held-out folds.
+    calibration : {"temperature", None}, default="temperature"
+        How scores become probabilities: "temperature" fits one temperature on held-out folds. None skips the
+        folds, unless ``early_stopping`` needs them; the temperature is then 1, and the ``held_out_`` attributes
+        are absent.
+    arithmetic : {"float", "rational"}, default="float"
+        "rational" computes with exact fractions. It needs ``loss="hinge"``, uniform votes, a zero start and a
+        small training set, and adds ``exact_coefficients_``.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the held-out folds and of the random oracle. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : the class labels (multilabel: column numbers)
-    prototypes_ : rows of the training set that were kept, sorted
-    coefficients_ : sparse matrix α, prototypes x classes; one column for two classes
-    start_coefficient_ : what every voter starts with beside its α; 0 for ``start="zero"``
-    n_neighbors_, n_rounds_ : as given or as chosen
-    neighbors_ : the training graph, with ``indices`` and ``distances``
-    history_ : the risk before and after each round, one array per class
-    held_out_rows_, held_out_scores_, held_out_accuracy_, held_out_risk_ : what the judge folds say of training
-        rows whose labels were not used: the figure to trust before there is test data
-    temperature_, intercept_ : the calibration; ``intercept_`` is 0 unless ``y`` is multilabel
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; column numbers for multilabel ``y``.
+    prototypes_ : ndarray of shape (n_prototypes,)
+        Training rows that were kept, sorted.
+    coefficients_ : csr_array of shape (n_prototypes, n_columns)
+        Learned coefficients α, one column per class (one in all for two classes).
+    start_coefficient_ : float
+        What every voter has in addition to its α; 0 for ``start="zero"``.
+    n_neighbors_ : int
+        Number of neighbours, as given or chosen.
+    n_rounds_ : int
+        Number of rounds, as given or chosen.
+    neighbors_ : Neighbors
+        Training graph among samples of positive weight.
+    history_ : list of ndarray
+        Risk before and after each round, one array per class problem.
+    held_out_rows_ : ndarray of shape (n_held_out,)
+        Training rows scored by weights learned without their labels.
+    held_out_scores_ : csr_array of shape (n_held_out, n_columns)
+        Scores of those rows, one column per class (one in all for two classes).
+    held_out_accuracy_ : float
+        Accuracy on those rows: the figure to trust until there is test data.
+    held_out_risk_ : ndarray of shape (n_rounds + 1,)
+        Risk of those rows before and after each round, summed over classes and folds.
+    temperature_ : float
+        Divides the scores before they become probabilities.
+    intercept_ : ndarray of shape (n_columns,)
+        Added to the scores; 0 unless ``y`` is multilabel.
+    exact_coefficients_ : list of dict
+        For each class problem, the exact coefficient of each training row; ``arithmetic="rational"`` only.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    The published algorithm is ``vote_weights="uniform", start="zero", oracle="delta"``; the other settings and
-    all defaults are explained in the documentation, printed slips of the papers in its errata. Examples are
-    ranked for ``n_prototypes`` by the order in which N3 with the squared loss from zero first picks them: that
-    loss stops counting a row once it is safely covered.
+    The published algorithm is ``vote_weights="uniform", start="zero", oracle="delta"``. The documentation explains
+    the other settings and every default; its errata list the slips printed in the papers.
+
+    For ``n_prototypes``, examples are ranked by the order in which N3 with the squared loss, starting from zero,
+    first picks them: that loss stops counting a row once it is safely covered.
 
     Examples
     --------

@@ -35,20 +35,55 @@ class LeveragedVote:
     _vote_rule: VoteRule
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores H_c of each class; for two classes one number a row, positive for the second class."""
+        """Score of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Scores H_c. For two classes one number a row, positive for the second class.
+        """
         scores = np.concatenate(list(self._score_blocks(X)))
         return scores if scores.shape[1] > 1 or self._labels.multilabel else scores.ravel()
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of each class; rows sum to 1. Multilabel: one independent probability per label."""
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities that sum to 1 in every row; for multilabel problems, one independent probability per
+            label.
+        """
         return np.concatenate([self._calibration.probabilities(scores) for scores in self._score_blocks(X)])
 
     def predict(
         self, X: ArrayLike, *, reject_below: float | None = None, reject_label: Any = None
     ) -> NDArray[Any]:
-        """The class with the largest score; multilabel: every label with a positive score.
+        """The class with the largest score; for multilabel problems, every label with a positive score.
 
-        With ``reject_below=p``, samples whose largest probability is below p get ``reject_label`` instead.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+        reject_below : float or None, default=None
+            Reject samples whose largest probability is below this. None rejects nothing.
+        reject_label : object, default=None
+            The answer for rejected samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or a 0/1 matrix for multilabel problems.
         """
         check_is_fitted(self)
         check_positive("reject_below", reject_below, most=1.0, optional=True)
@@ -69,7 +104,20 @@ class LeveragedVote:
         return np.array(answers, dtype=None if _fits(reject_label, predicted) else object)
 
     def predict_top(self, X: ArrayLike, n: int) -> NDArray[Any]:
-        """The n classes with the largest scores, best first; equal scores in the order of ``classes_``."""
+        """The n classes with the largest scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+        n : int
+            Number of classes per row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n)
+            Class labels, best first; ties in the order of ``classes_``.
+        """
         check_is_fitted(self)
         check_whole("n", n)
         if self._labels.multilabel:
@@ -82,14 +130,36 @@ class LeveragedVote:
         return self.classes_[np.concatenate(order)]
 
     def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The papers' posteriors f(H_c): one per class, not normalised over classes."""
+        """The papers' posteriors f(H_c), one per class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Posteriors, not normalised over the classes.
+        """
         check_is_fitted(self)
         transfer = get_loss(self.loss).transfer
         raw = (scores - self.intercept_ for scores in self._score_blocks(X))
         return np.concatenate([transfer(h if self._labels.multilabel else two_sided(h)) for h in raw])
 
     def explain(self, X: ArrayLike) -> list[Explanation]:
-        """Who voted on each row and how much; contributions add up to `decision_function` exactly."""
+        """Who voted on each row, and how much.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        list of Explanation
+            One per row; the contributions add up to `decision_function` exactly.
+        """
         found, votes = self._vote(self._check_queries(X))
         explanations = []
         for row in range(votes.n_rows):
