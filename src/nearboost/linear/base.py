@@ -38,7 +38,7 @@ def _steps_in_batches(classifier: "StochasticLinearClassifier") -> bool:
 
 
 class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
-    """Linear classifiers learned by stochastic steps; each method adds its coordinates and its metric."""
+    """Base of the linear classifiers learned by stochastic steps; each adds its coordinates and its metric."""
 
     loss: str
     step: float | str
@@ -72,12 +72,19 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or memory-mapped array of shape (n_samples, n_features)
-            A memory-mapped file is read in blocks and never copied whole.
-        y : labels of shape (n_samples,), or a 0/1 matrix of shape (n_samples, n_labels)
-        sample_weight : what each sample's loss counts, relative to their mean; 0 leaves the sample out
-        groups : one label per sample for samples that belong together (frames of one track); they are held out
-            together
+        X : {array-like, sparse matrix, memmap} of shape (n_samples, n_features)
+            Training rows. A memory-mapped file is read in blocks and never copied whole.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or a 0/1 matrix with one column per label.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each sample's loss, relative to their mean; 0 leaves the sample out.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group labels of samples that belong together, such as frames of one track; they are held out together.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         self._check_parameters()
         with unchanged_on_failure(self), one_matrix_thread():
@@ -107,18 +114,30 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         hessian_sample: Any = None,
     ) -> Self:
-        """One pass over these rows; a first call also measures second moments and chooses what is not given.
+        """Make one pass over these rows; the first call also measures second moments and chooses what is not
+        given.
 
-        Steps are constant where ``step`` is a number; else they fall as 1/√(1 + t), t counted in first blocks.
-        Later calls are bound to the parameters of the first, or of `fit`; only ``class_weight``, ``memory``,
-        ``n_jobs`` and ``verbose`` may change. ``max_passes``, ``early_stopping`` and ``tol`` have no part in it.
+        Steps are constant if ``step`` is a number; otherwise they decrease as 1/√(1 + t), with t counted in first
+        blocks. Later calls keep the parameters of the first, or of `fit`: only ``class_weight``, ``memory``,
+        ``n_jobs`` and ``verbose`` may change. ``max_passes``, ``early_stopping`` and ``tol`` are not used.
 
         Parameters
         ----------
-        X, y : as in `fit`
-        classes : all classes that will ever come, in the first call; needless for a matrix of labels
-        sample_weight : as in `fit`, relative to their mean in the first block
-        hessian_sample : rows to measure second moments on, in the first call; None takes ``X``
+        X : {array-like, sparse matrix, memmap} of shape (n_samples, n_features)
+            Rows of this block.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or a 0/1 matrix with one column per label.
+        classes : array-like or None, default=None
+            All classes that will ever come; required in the first call unless ``y`` is multilabel.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each sample's loss, relative to their mean in the first block.
+        hessian_sample : array-like of shape (n_rows, n_features) or None, default=None
+            Rows that the first call measures second moments on; None takes ``X``.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         first = not hasattr(self, "_state")
         self._check_parameters()

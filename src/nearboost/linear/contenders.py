@@ -81,23 +81,71 @@ def inverse(diagonal: Array) -> Array:
 
 
 class LinearSGDClassifier(StochasticLinearClassifier):
-    """Stochastic gradient descent on scaled features: what SLND is without the eigenvectors.
+    """Linear classifier learned by stochastic gradient descent on scaled features: SLND without the eigenvectors.
 
     Parameters
     ----------
-    loss, hessian_samples, step, max_passes, batch_size, balanced, average, fit_intercept, early_stopping, tol,
-    class_weight, memory, random_state, n_jobs, verbose
-        As in `SLNDClassifier`, but there is no ``step="theory"``.
-    scaling : {"none", "standard", "diagonal", "quasi-newton"}
-        "none": plain SGD. "standard": SGD-P, on features with their means taken away and of unit variance.
-        "diagonal": diagonal SLND, which is plain SGD on features divided by √(F''(0) E[x²]). "quasi-newton":
-        SGD-QN, whose diagonal metric is learned on the way, for each class on its own.
-    skip : int
+    loss : {"auto", "log", "hinge", "binlog", "mat", "squared", "multinomial"}, default="auto"
+        A calibrated loss for each class against the rest, or "multinomial", the log loss of the softmax over all
+        classes. "auto" means "multinomial", or "log" for multilabel ``y``.
+    scaling : {"none", "standard", "diagonal", "quasi-newton"}, default="none"
+        How features are scaled. "none" is plain SGD. "standard" is SGD-P: zero mean and unit variance. "diagonal"
+        is diagonal SLND: plain SGD on features divided by √(F''(0) E[x²]). "quasi-newton" is SGD-QN, which learns
+        a diagonal metric for each class as it goes.
+    skip : int, default=16
         Batches between two looks at the curvature by "quasi-newton".
+    hessian_samples : int or None, default=None
+        Number of rows, drawn from all, that the second moments are measured on. None means 10,000, or all if
+        fewer.
+    step : float or "auto", default="auto"
+        Step size η, which multiplies the sum over a batch. A number stays constant. "auto" is chosen on held-out
+        rows and decreases linearly to zero.
+    max_passes : int or None, default=None
+        Maximum number of passes over the rows. None means 5, or more for few rows (at most 100).
+    batch_size : int, default=64
+        Rows per step.
+    balanced : bool, default=False
+        In each pass, each class learns only from its own rows and as many others, as published.
+    average : bool, default=False
+        The weights are the mean over all steps after the first pass.
+    fit_intercept : bool, default=True
+        Append a constant 1 to the features.
+    early_stopping : bool, default=False
+        Keep a held-out part out of all learning, to pick the best pass and to stop constant steps.
+    tol : float or None, default=1e-4
+        Stop constant steps when three passes improve the risk (with ``early_stopping``, the held-out accuracy) by
+        no more than this. Decreasing steps always run down to zero. None stops only at ``max_passes``.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class's rows, as in scikit-learn.
+    memory : float, default=1.5e9
+        Bytes for the projected rows; if they need more, each pass projects them again. Second-moment matrices get
+        a quarter of it.
+    random_state : int, RandomState or None, default=None
+        Seed of every draw. None means 0, so that fits repeat.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, history_, report_, n_passes_, n_features_in_ : as in `SLNDClassifier`
+    coef_ : ndarray of shape (n_columns, n_features)
+        Weights of the features, one row per class (one in all for two classes).
+    intercept_ : ndarray of shape (n_columns,)
+        Constant terms of the scores.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; column numbers for multilabel ``y``.
+    history_ : dict
+        "risk" of each pass and "held_out_accuracy" after it. Without ``early_stopping``, held-out rows take part
+        in the learning, and the accuracies are those of the chosen trial; they are NaN if nothing was held out.
+    report_ : dict
+        What was chosen, every trial, and the seconds spent.
+    n_passes_ : int
+        Number of passes made.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Examples
     --------

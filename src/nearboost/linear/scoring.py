@@ -15,7 +15,7 @@ ROWS_AT_ONCE = 4096
 
 
 class LinearScores:
-    """What a fitted linear classifier answers. Rows are read in blocks."""
+    """What a fitted linear classifier answers; rows are read in blocks."""
 
     coef_: NDArray[Any]
     intercept_: NDArray[Any]
@@ -24,12 +24,34 @@ class LinearScores:
     _objective: Objective
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Scores w·x + b, one column for each class or label; for two classes that of the second."""
+        """Scores w·x + b.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class or label; for two classes, the score of the second.
+        """
         scores = self._scores(X)
         return scores if self._coding.multilabel or scores.shape[1] > 1 else scores[:, 0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; of several labels those with a score above zero."""
+        """The class with the largest score; for multilabel problems, every label with a positive score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or a 0/1 matrix for multilabel problems.
+        """
         scores = self._scores(X)
         if self._coding.multilabel:
             return (scores > 0).astype(np.int64)
@@ -37,17 +59,36 @@ class LinearScores:
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Posteriors by the transfer function of the loss, scaled to sum to 1; "multinomial": softmax.
+        """Probability of each class: the softmax for "multinomial", otherwise the loss's transfer function.
 
-        Where every class is ruled out the guess is even. With several labels each has a posterior of its own.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities scaled to sum to 1 in every row, all equal if every class is ruled out; for multilabel
+            problems, one independent probability per label.
         """
         scores = self._scores(X).astype(np.float64)
         return self._objective.probabilities(scores, self._coding.multilabel)
 
     def predict_top(self, X: Any, k: int = 5) -> NDArray[Any]:
-        """The ``k`` classes with the largest scores, largest first; the first of equals.
+        """The classes with the largest scores.
 
-        There are at most as many columns as classes: fewer than ``k`` where there are fewer classes.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+        k : int, default=5
+            Number of classes per row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, min(k, n_classes))
+            Class labels, best first; ties in the order of ``classes_``.
         """
         check_whole("k", k)
         scores = self._scores(X)

@@ -60,76 +60,94 @@ class LowRankNewton(Method):
 
 
 class SLNDClassifier(StochasticLinearClassifier):
-    """Linear classifiers by stochastic low-rank Newton descent.
+    """Linear classifier learned by stochastic low-rank Newton descent (SLND).
 
-    Each step follows the gradient of a few rows in the metric of the inverse second-moment matrix, cut to its
-    leading eigenvectors. In their coordinates a step costs O(rank); all classes learn as one matrix.
+    Each step follows the gradient of a few rows in the metric of the inverse second-moment matrix, truncated to
+    its leading eigenvectors. In their coordinates a step costs O(rank). All classes are learned as one matrix.
 
     Parameters
     ----------
-    loss : {"auto", "log", "hinge", "binlog", "mat", "squared", "multinomial"}
-        A calibrated loss for each class against the rest, or "multinomial", the log loss of the softmax of all
-        classes. "auto" is "multinomial", or "log" for a matrix of labels.
-    rank : int or None
-        Number of eigenvectors. None: chosen on held-out rows, 512 at most.
-    damping : float or None
-        μ in D + μ D₁: directions with a second moment below this share of the largest learn more slowly. 0 as
-        published. None: chosen on held-out rows.
-    hessian_samples : int or None
-        Rows to measure the second moment on, drawn from all; None takes 10,000, or all of fewer.
-    step : "auto", "theory" or float
-        η, which multiplies the sum over a batch. A number stays constant, between 1/n_samples and
-        1/√n_samples as published. "auto" is chosen on held-out rows and falls in a line to zero. "theory" is eq.
-        (C.8) of the thesis, with sums over all rows at each step: small sets only.
-    epsilon : float
+    loss : {"auto", "log", "hinge", "binlog", "mat", "squared", "multinomial"}, default="auto"
+        A calibrated loss for each class against the rest, or "multinomial", the log loss of the softmax over all
+        classes. "auto" means "multinomial", or "log" for multilabel ``y``.
+    rank : int or None, default=None
+        Number of eigenvectors. None chooses it on held-out rows, at most 512.
+    damping : float or None, default=None
+        μ in D + μ D₁: directions whose second moment is below this fraction of the largest learn more slowly. 0 is
+        the published method; None chooses it on held-out rows.
+    hessian_samples : int or None, default=None
+        Number of rows, drawn from all, that the second moments are measured on. None means 10,000, or all if
+        fewer.
+    step : float, "auto" or "theory", default="auto"
+        Step size η, which multiplies the sum over a batch. A number stays constant; the thesis takes it between
+        1/n_samples and 1/√n_samples. "auto" is chosen on held-out rows and decreases linearly to zero. "theory" is
+        eq. (C.8) of the thesis, which sums over all rows at each step: for small sets only.
+    epsilon : float, default=0.5
         ε of eq. (C.8), between 0 and 1.
-    max_passes : int or None
-        At most so many times through all rows. None: 5, and more for few rows (100 at most); 1 for "theory".
-    batch_size : int
-        Rows of a step.
-    balanced : bool
-        Whether each class learns, in each pass, from its own rows and as many others only, as published.
-    average : bool
-        Whether the weights are the mean over all steps since the first pass.
-    fit_intercept : bool
-        Whether a constant 1 is appended to the features.
-    early_stopping : bool
-        Whether a held-out part stays out of all learning, picks the best pass, and stops constant steps.
-    tol : float or None
-        Stop constant steps when three passes improve the risk by no more than this, or with ``early_stopping``
-        the held-out accuracy. Falling steps come down to zero. None: only ``max_passes`` stops.
-    class_weight : dict, "balanced" or None
-        What the rows of each class count.
-    memory : float
-        Bytes for rows in the leading directions; where they need more, each pass makes them anew. Second-moment
-        matrices get a quarter of it.
-    random_state : int, RandomState or None
-        Seed of all draws; None is 0, so that fits repeat.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, progress bars on standard error.
+    max_passes : int or None, default=None
+        Maximum number of passes over the rows. None means 5, or more for few rows (at most 100); 1 for "theory".
+    batch_size : int, default=64
+        Rows per step.
+    balanced : bool, default=False
+        In each pass, each class learns only from its own rows and as many others, as published.
+    average : bool, default=False
+        The weights are the mean over all steps after the first pass.
+    fit_intercept : bool, default=True
+        Append a constant 1 to the features.
+    early_stopping : bool, default=False
+        Keep a held-out part out of all learning, to pick the best pass and to stop constant steps.
+    tol : float or None, default=1e-4
+        Stop constant steps when three passes improve the risk (with ``early_stopping``, the held-out accuracy) by
+        no more than this. Decreasing steps always run down to zero. None stops only at ``max_passes``.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class's rows, as in scikit-learn.
+    memory : float, default=1.5e9
+        Bytes for the projected rows; if they need more, each pass projects them again. Second-moment matrices get
+        a quarter of it.
+    random_state : int, RandomState or None, default=None
+        Seed of every draw. None means 0, so that fits repeat.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    coef_, intercept_ : weights of the features, one row for each class (one in all for two classes)
-    classes_ : names of the classes
-    eigenvalues_ : the largest eigenvalues of the second-moment matrix, falling; of X times a power of two where
-        its rows have norms below 2⁻⁶ or above 2²⁰
-    rank_, damping_, step_ : as given or as chosen; the step is the first
-    history_ : {"risk": of each pass, "held_out_accuracy": after each pass}. Without ``early_stopping`` held-out
-        rows take part in the learning, and their accuracies are those of the chosen trial. They are NaN where
-        nothing was held out: with rank, damping and step all given, in blocks, and with ``step="theory"``
-    report_ : what was chosen, all trials, and seconds
-    diagnostics_ : with ``step="theory"``, quantiles of the measured γ_t of the weak separability assumption
-    n_passes_ : passes made
-    n_features_in_ : number of features
+    coef_ : ndarray of shape (n_columns, n_features)
+        Weights of the features, one row per class (one in all for two classes).
+    intercept_ : ndarray of shape (n_columns,)
+        Constant terms of the scores.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; column numbers for multilabel ``y``.
+    eigenvalues_ : ndarray of shape (rank_,)
+        Largest eigenvalues of the second-moment matrix, in decreasing order. If the rows have norms below 2⁻⁶ or
+        above 2²⁰, they belong to X times a power of two.
+    rank_ : int
+        Number of eigenvectors, as given or chosen.
+    damping_ : float
+        Damping μ, as given or chosen.
+    step_ : float
+        First step size, as given or chosen.
+    history_ : dict
+        "risk" of each pass and "held_out_accuracy" after it. Without ``early_stopping``, held-out rows take part
+        in the learning, and the accuracies are those of the chosen trial. They are NaN if nothing was held out:
+        with ``rank``, ``damping`` and ``step`` all given, with `partial_fit`, and with ``step="theory"``.
+    report_ : dict
+        What was chosen, every trial, and the seconds spent.
+    n_passes_ : int
+        Number of passes made.
+    diagnostics_ : dict
+        Quantiles of the measured γ_t of the weak separability assumption; ``step="theory"`` only.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    Chapter 4 of the thesis of W. Bel Haj Ali. As published: ``loss="log"`` or "hinge", ``damping=0``, a number as
-    ``step``. The other settings, and all that is chosen, are not in the thesis.
-    Sums weigh rows by ``sample_weight`` divided by its mean.
+    Chapter 4 of the thesis of W. Bel Haj Ali. The published method is ``loss="log"`` or "hinge", ``damping=0`` and
+    a number as ``step``; the other settings, and everything that is chosen, are not in the thesis. Sums weigh rows
+    by ``sample_weight`` divided by its mean.
 
     Examples
     --------
