@@ -16,32 +16,39 @@ NO_SPREAD = 1e-12  # relative to the other spread: within classes, or between th
 
 
 class SoftDiscriminant(LinearMetric):
-    """Linear discriminants that keep the other directions, at a smaller weight: a metric for neighbours.
+    """Linear discriminants that keep the other directions at a smaller weight: a metric for neighbours.
 
-    Rows are whitened by their covariance within classes, shrunk towards a sphere; of the whitened directions,
-    those in which the means of the classes differ count fully and the others ``rest`` times as much. Plain
-    discriminants drop the others, and with them much of what tells neighbours apart.
+    Rows are whitened by their within-class covariance, shrunk towards a sphere. Directions in which the class
+    means differ then count fully, the others ``rest`` times as much. Plain discriminants drop the others, and with
+    them much of what tells neighbours apart.
 
     Parameters
     ----------
-    shrinkage : float
+    shrinkage : float, default=0.5
         ε, above 0 and at most 1: share of the sphere in the covariance. 1 leaves all directions as they are.
-    rest : float
-        τ, above 0 and at most 1: what the other directions count. 1 whitens only.
+    rest : float, default=0.5
+        τ, above 0 and at most 1: weight of the other directions. 1 only whitens.
 
     Attributes
     ----------
-    components_ : L, features x features
-    mean_ : mean row
-    n_discriminants_ : directions that count fully, at most one fewer than there are classes
-    n_features_in_ : number of features
+    components_ : ndarray of shape (n_features, n_features)
+        The linear map L.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training rows.
+    n_discriminants_ : int
+        Number of directions that count fully, at most one fewer than there are classes.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    S is the covariance within classes, S_ε = (1 − ε) S + ε (tr S / d) I, W = S_ε^(−1/2), and U the right singular
+    S is the within-class covariance, S_ε = (1 − ε) S + ε (tr S / d) I, W = S_ε^(−1/2), and U the right singular
     vectors of the rows √(n_c/m) (μ_c − μ) W. A row becomes (x − μ) W (τ I + (1 − τ) U Uᵀ). Not in the papers.
-    It holds a few matrices of d x d numbers: reduce thousands of features first, see `WhitenedPCA`. The rows it
-    was fitted on lie closer to their class than new rows do: judge it, and learn on top of it, on rows held out.
+
+    It holds a few d x d matrices: reduce thousands of features first, see `WhitenedPCA`. The rows it was fitted on
+    lie closer to their class than new rows do: evaluate it, and learn on top of it, on held-out rows.
 
     Examples
     --------
@@ -60,7 +67,20 @@ class SoftDiscriminant(LinearMetric):
         self.rest = rest
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Measure means and covariance, and learn the map."""
+        """Learn the map from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_positive("shrinkage", self.shrinkage, most=1.0)
         check_positive("rest", self.rest, most=1.0)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
@@ -85,7 +105,18 @@ class SoftDiscriminant(LinearMetric):
         return self
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """(x − μ) Lᵀ, in the precision of X."""
+        """Map rows to (x − μ) Lᵀ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to map.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Mapped rows, in the precision of X.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         components, mean = self.components_.astype(X.dtype), self.mean_.astype(X.dtype)

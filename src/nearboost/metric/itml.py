@@ -25,50 +25,57 @@ LEAST_PIVOT, WIDENING = 1e-12, 1e-10  # both far above rounding: A is positive d
 
 
 class ITML(LinearMetric):
-    """Information-theoretic metric learning: a linear map after which like rows are near and unlike rows far.
+    """Information-theoretic metric learning: a linear map that brings rows of one class together and others apart.
 
-    Learns the positive definite matrix A closest to a prior A₀ (in the LogDet divergence) under which squared
+    Learns the positive definite matrix A closest to a prior A₀ in the LogDet divergence, such that squared
     distances (x − x')ᵀA(x − x') are at most ``bounds_[0]`` for pairs of one class and at least ``bounds_[1]`` for
     pairs of two, up to slack. `transform` maps rows so that their Euclidean distances are those of A: put it
     before any neighbour classifier.
 
     Parameters
     ----------
-    gamma : float
-        What slack costs: a large value insists on the bounds, a small one stays close to the prior.
-    n_constraints : int or None
-        How many pairs to draw, all pairs of rows being equally likely; None means 20·C² for C classes. Where the
-        rows have fewer pairs, all are taken.
-    max_sweeps : int
-        At most so many times through all pairs.
-    tol : float
-        Stop when a sweep changes the dual variables λ by less than this, Σ|λ − λ'| relative to ‖λ‖ + ‖λ'‖.
-    bounds : (near, far) or None
-        Squared distances that count as near and as far. None takes the 5th and the 95th percentile of the squared
-        distances under the prior, over pairs of rows drawn at random, equal rows left out.
-    prior : {"identity", "covariance"}
-        A₀. "covariance" is the inverse of the covariance matrix, with correlations multiplied by 1 − ε, ε
-        the shrinkage of Ledoit and Wolf for the scaled features and at least 1e-6: it exists for any data, more
-        features than rows, constant and collinear features included.
-    random_state : int, RandomState or None
-        Seed of the pairs drawn; None is 0, so that fits repeat.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    gamma : float, default=1.0
+        Cost of slack: a large value insists on the bounds, a small one stays close to the prior.
+    n_constraints : int or None, default=None
+        Number of pairs to draw, all pairs of rows being equally likely; at most all of them. None means 20·C² for
+        C classes.
+    max_sweeps : int, default=2000
+        Maximum number of sweeps over the pairs.
+    tol : float, default=1e-3
+        Stop when a sweep changes the dual variables λ by less than this: Σ|λ − λ'| relative to ‖λ‖ + ‖λ'‖.
+    bounds : tuple of two floats or None, default=None
+        Squared distances that count as near and as far. None takes the 5th and 95th percentiles of squared
+        distances under the prior, over random pairs of distinct rows.
+    prior : {"identity", "covariance"}, default="identity"
+        A₀. "covariance" is the inverse covariance matrix with correlations multiplied by 1 − ε, where ε is the
+        shrinkage of Ledoit and Wolf for the scaled features, and at least 1e-6. It exists for any data, including
+        constant or collinear features and more features than rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the pairs drawn. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    metric_matrix_ : A, features x features
-    components_ : L, upper triangular with a positive diagonal, A = LᵀL
-    bounds_ : (near, far), as given or as chosen
-    n_sweeps_ : times through all pairs
-    n_features_in_ : number of features
+    metric_matrix_ : ndarray of shape (n_features, n_features)
+        The learned matrix A.
+    components_ : ndarray of shape (n_features, n_features)
+        L with A = LᵀL, upper triangular with a positive diagonal.
+    bounds_ : ndarray of shape (2,)
+        Squared distances that count as near and far, as given or chosen.
+    n_sweeps_ : int
+        Number of sweeps made.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    Algorithm 1 of Davis, Kulis, Jain, Sra and Dhillon (ICML 2007), pairs in their order. Its step 3.4 is taken as
-    α = min(λ, δ·γ/(γ+1)·(1/p − 1/ξ)), as in the authors' own program: after it, distance and slack are equal for
-    any γ. Pairs of equal rows have no direction and are passed over. With the identity as prior, A does not depend
-    on the unit of X; features of very different scales still want a `StandardScaler` or the other prior.
+    Algorithm 1 of Davis, Kulis, Jain, Sra and Dhillon (ICML 2007), with pairs in their order. Step 3.4 is α =
+    min(λ, δ·γ/(γ+1)·(1/p − 1/ξ)), as in the authors' own program: after it, distance and slack are equal for any
+    γ. Pairs of equal rows have no direction and are skipped. With the identity as prior, A does not depend on the
+    unit of X; features of very different scales still need a `StandardScaler` or the other prior.
 
     Examples
     --------
@@ -105,7 +112,20 @@ class ITML(LinearMetric):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Draw pairs of rows, take those of one class for near and the others for far, and learn."""
+        """Learn from random pairs of rows: near if they share a class, far otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
@@ -122,16 +142,35 @@ class ITML(LinearMetric):
 
         Parameters
         ----------
-        X : rows
-        pairs : whole numbers of shape (n, 2), two rows of ``X`` each; they are visited in this order
-        same : n times True, to be near, or False, to be far
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        pairs : array-like of int, of shape (n_pairs, 2)
+            Two row numbers per pair; pairs are visited in this order.
+        same : array-like of bool, of shape (n_pairs,)
+            True for pairs to bring near, False for pairs to keep far.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         return self._learn(X, *check_pairs(pairs, same, len(X)), self._generator())
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """X Lᵀ, in the precision of X."""
+        """Map rows to X Lᵀ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to map.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Mapped rows, in the precision of X.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return (X @ self.components_.T).astype(X.dtype, copy=False)
