@@ -32,40 +32,47 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier for each part of the features; their posteriors are averaged.
 
     Neighbours lose their meaning in thousands of dimensions. Here the features are cut into equal parts, each part
-    of each row is brought to unit length, and a classifier is fitted on each part alone. One part is in memory at
-    a time: of a memory-mapped ``X``, the parts that fitted classifiers keep lie in temporary files.
+    of each row is brought to unit length, and a classifier is fitted on each part alone. Only one part is in
+    memory at a time: if ``X`` is memory-mapped, the parts that fitted classifiers keep are stored in temporary
+    files.
 
     Parameters
     ----------
     estimator : classifier
         Cloned for each part.
-    n_splits : int
-        How many parts. Consecutive features belong together; parts differ in size by one feature at most.
-    normalization : {"l1", "l2", None}
-        What unit length means; None leaves the parts as they are. Zeros stay zeros.
-    mean : {"arithmetic", "geometric", "harmonic"}
-        How posteriors are averaged, class by class. It can be changed after `fit`; so can ``posterior`` and
-        ``floor``.
-    posterior : {"transfer", "predict_proba"}
-        What is averaged. "transfer", as published: the transfer function of the calibrated loss, of the scores
-        (``class_posteriors`` of N3, UNN, MLNN and MAPBoost). "predict_proba": any classifier's probabilities.
-    floor : float
-        Smaller posteriors count as this. A single zero would decide the geometric and the harmonic mean, and
+    n_splits : int, default=16
+        Number of parts. Each holds consecutive features; sizes differ by at most one.
+    normalization : {"l1", "l2", None}, default="l1"
+        Norm that makes parts of rows unit length; None leaves them as they are. Zeros stay zeros.
+    mean : {"arithmetic", "geometric", "harmonic"}, default="arithmetic"
+        How posteriors are averaged, class by class. ``mean``, ``posterior`` and ``floor`` may be changed after
+        `fit`.
+    posterior : {"transfer", "predict_proba"}, default="transfer"
+        What is averaged: the transfer function of the calibrated loss, as published (``class_posteriors`` of N3,
+        UNN, MLNN and MAPBoost), or the probabilities of any classifier.
+    floor : float, default=1e-3
+        Smaller posteriors are raised to this. A single zero would decide the geometric and the harmonic mean, and
         a vote of few neighbours is full of zeros.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : names of the classes
-    estimators_ : the fitted classifiers, one for each part
-    parts_ : the features of each part, as slices
-    n_features_in_ : number of features
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    estimators_ : list of classifiers
+        The fitted classifiers, one per part.
+    parts_ : list of slice
+        The features of each part.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
     Section 6.2 of "Boosting nearest neighbors for the efficient estimation of posteriors". The paper does not say
-    what becomes of zeros, nor whether the means, which do not sum to 1, are scaled: here they are.
+    what to do with zeros, nor whether the means, which do not sum to 1, are scaled; here they are.
 
     Examples
     --------
@@ -104,9 +111,19 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), which may be memory-mapped
-        y : labels of shape (n_samples,)
-        sample_weight, fit_params : passed to the ``fit`` of each classifier, where given
+        X : {array-like, memmap} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Passed to the ``fit`` of each classifier, if given.
+        **fit_params : dict
+            Other arguments passed to the ``fit`` of each classifier.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         self._check_parameters()
         if sample_weight is not None:
@@ -132,7 +149,18 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def part_posteriors(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """The posteriors of each part in turn, floored: rows as in ``X``, one column for each class."""
+        """The posteriors of each part in turn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            Posteriors of one part, none below ``floor``.
+        """
         check_is_fitted(self)
         self._check_posteriors()
         rows = validate_data(self, X, reset=False)
@@ -142,7 +170,18 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             yield np.maximum(getattr(one, POSTERIORS[self.posterior])(self._cut(rows, part)), self.floor)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The mean posteriors, scaled so that rows sum to 1."""
+        """The mean posterior of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Means scaled to sum to 1 in every row.
+        """
         check_choice("mean", self.mean, MEANS)
         change, inverse = MEANS[self.mean]
         total: Any = 0.0
@@ -152,7 +191,18 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return means / means.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest mean posterior; the first of equals."""
+        """The class with the largest mean posterior; ties go to the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
