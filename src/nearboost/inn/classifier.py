@@ -11,32 +11,58 @@ from nearboost.inn.decisions import ClassSums, ExplainedDecision, OwnResiduals
 
 
 class INNClassifier(SparseCodeClassifier):
-    """Classification by iterative nearest neighbours; nothing is learned, the samples are kept.
+    """Classification by iterative nearest neighbours (INNC); nothing is learned, the samples are kept.
 
     Parameters
     ----------
-    regularization, coverage, max_terms, tolerance, metric, neighborhood, gram_memory, n_jobs, verbose
-        As in `INNCoder`. Where each class is coded alone, ``neighborhood`` means so many samples of each class,
-        or all of a smaller one.
-    normalize : bool
-        Whether samples and rows are first brought to unit length.
-    decision : {"weights", "residual"}
+    regularization : float, default=0.05
+        λ, above 0. The smaller it is, the more terms a code has and the closer its sum; with a large λ the nearest
+        neighbour is almost alone.
+    coverage : float, default=0.95
+        Share of the weights' infinite sum, which is 1, that the terms make up; between 0 and 1.
+    max_terms : int or None, default=None
+        Maximum number of terms.
+    tolerance : float, default=0.0
+        Stop as soon as a row is within this Euclidean distance of its sum; 0 never stops.
+    metric : {"l2", "l1"}, default="l2"
+        Distance that nearest neighbours are found by.
+    neighborhood : int or None, default=None
+        Take terms only from this many nearest samples of the row; for ``decision="residual"``, from this many of
+        each class, or all of a smaller one. None means from all.
+    normalize : bool, default=False
+        Scale samples and rows to unit length first.
+    decision : {"weights", "residual"}, default="weights"
         "weights", as published: a row is coded by all samples, and each class gets the sum of its samples'
-        weights. "residual": it is coded once by the samples of each class alone, and the class whose sum comes
-        nearest in Euclidean distance wins; this takes twice as long, and longer where classes are small.
+        weights. "residual": a row is coded by the samples of each class alone, and the class whose sum is nearest
+        in Euclidean distance wins. This takes twice as long, or longer if classes are small.
+    gram_memory : float or None, default=None
+        Bytes for distances between samples, two per pair (L2 without ``neighborhood``). If all fit, `fit` computes
+        them; otherwise they are computed when needed, and as many are kept as fit. None means half of the free
+        memory, at most 8 GB. They are never saved: a loaded model computes what it needs.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : names of the classes
-    terms_ : number of terms of a code that does not stop early
-    gram_seconds_ : how long `fit` took to compute the distances between samples, see `INNCoder`
-    voters_ : training rows that an answer may come from, all but those of weight 0
-    n_features_in_ : number of features
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    terms_ : int
+        Number of terms of a code that does not stop early.
+    gram_seconds_ : float
+        Seconds `fit` spent on the distances between samples; 0.0 if it did not compute them.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows that an answer may come from: all of positive weight.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
     Timofte and Van Gool, "Iterative nearest neighbors for classification and dimensionality reduction". The
-    decision by residuals is not in the paper; that of sparse representations (Wright et al. 2009) is its model.
+    decision by residuals is not in the paper; it follows that of sparse representations (Wright et al. 2009).
 
     Examples
     --------

@@ -29,7 +29,7 @@ def _weights_decide(classifier: "CodeClassifier") -> bool:
 
 
 class CodeClassifier(ClassifierMixin, BaseEstimator):
-    """Keeps the samples, codes rows by them, and decides by the codes; each method adds its codes."""
+    """Base of the classifiers by codes: keeps the samples, codes rows by them and decides by the codes."""
 
     normalize: bool
     decision: str
@@ -45,13 +45,21 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Keep the samples.
+        """Store the samples.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), float32 or float64
-        y : labels of shape (n_samples,)
-        sample_weight : 0 leaves a sample out; others multiply its weights in the sums of ``decision="weights"``
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            0 leaves a sample out; other weights multiply its part of the sums in ``decision="weights"``.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
@@ -72,18 +80,51 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         return self._kept
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """What is compared, the largest wins; for two classes the second's score less the first's."""
+        """Score of each class; the largest wins.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Scores; for two classes, that of the second minus that of the first.
+        """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @available_if(_weights_decide)
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The class sums, divided by their total; equal where a row has no weights at all."""
+        """Each class's share of the code's weights; only for ``decision="weights"``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Shares that sum to 1 in every row; all equal if a code has no weights.
+        """
         shares = shares_of(self._scores(X))
         return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class with the largest sum or the smallest residual; the first of equals."""
+        """The class with the largest sum or the smallest residual; ties go to the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
 
@@ -99,14 +140,24 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
 
 
 class SparseCodeClassifier(CodeClassifier):
-    """Codes have few samples, which can be named."""
+    """A classifier whose codes name few samples."""
 
     _decision: ExplainedDecision
 
     def explain(self, X: ArrayLike) -> list[CodeExplanation]:
-        """The samples of each row's code and what they count for, heaviest first.
+        """The samples in each row's code, and what they count for.
 
-        They add up to the class sums; under "residual" they are those of the winning class alone.
+        They add up to the class sums; for ``decision="residual"`` they are those of the winning class alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        list of CodeExplanation
+            One per row, heaviest sample first.
         """
         rows = self._checked(X)
         scores, codes = self._decision.decide(rows)

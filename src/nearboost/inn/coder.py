@@ -12,53 +12,59 @@ from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborh
 
 
 class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Iterative nearest neighbours: rows as sparse weighted sums of samples.
+    """Iterative nearest neighbours (INN): rows as sparse weighted sums of samples.
 
-    The first term of a code is the nearest sample. The query then moves away from it by a share λ of their
-    distance, the next term is the sample nearest to the moved query, and so on; term i weighs λ/(1+λ)^i, so that
+    The first term of a code is the nearest sample. The query then moves away from it by a fraction λ of their
+    distance, the next term is the sample nearest to the moved query, and so on. Term i weighs λ/(1+λ)^i, so that
     later samples mend what earlier ones left over. A sample may come back; its weights add up.
 
-    Codes are exact: every nearest neighbour is the one that float64 distances give, ties going to the lower index,
-    for any number of threads and any memory. Under L2 a term after the first costs as much as reading one row of
-    distances between samples, whatever the number of features; under L1 it costs a search.
+    Codes are exact: every nearest neighbour is the one given by float64 distances, with ties going to the lower
+    index, for any number of threads and any amount of memory. Under L2, each term after the first costs as much as
+    reading one row of distances between samples, whatever the number of features; under L1 it costs a search.
 
     Parameters
     ----------
-    regularization : float
-        λ, above 0. The smaller, the more terms and the closer the sum; a large one leaves the nearest neighbour
-        alone.
-    coverage : float
-        The share of the weights' infinite sum, which is 1, that the terms make up, between 0 and 1.
-    max_terms : int or None
-        At most so many terms.
-    tolerance : float
-        Stop as soon as the Euclidean distance between a row and its sum is not above this; 0 never stops.
-    metric : {"l2", "l1"}
-        What nearest means.
-    neighborhood : int or None
-        Take the terms from so many nearest samples of the row alone: faster, and sums a little farther from it.
-        None means from all.
-    gram_memory : float or None
-        Bytes for distances between samples, two for each pair (L2 without ``neighborhood``). Where all fit, `fit`
-        computes them; else they are computed when needed, and as many kept as fit. None means half of the free
-        memory, at most 8 GB. They are never written to a file: a loaded coder computes what it needs.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    regularization : float, default=0.05
+        λ, above 0. The smaller it is, the more terms a code has and the closer its sum; with a large λ the nearest
+        neighbour is almost alone.
+    coverage : float, default=0.95
+        Share of the weights' infinite sum, which is 1, that the terms make up; between 0 and 1.
+    max_terms : int or None, default=None
+        Maximum number of terms.
+    tolerance : float, default=0.0
+        Stop as soon as a row is within this Euclidean distance of its sum; 0 never stops.
+    metric : {"l2", "l1"}, default="l2"
+        Distance that nearest neighbours are found by.
+    neighborhood : int or None, default=None
+        Take terms only from this many nearest samples of the row: faster, with sums a little farther from it. None
+        means from all.
+    gram_memory : float or None, default=None
+        Bytes for distances between samples, two per pair (L2 without ``neighborhood``). If all fit, `fit` computes
+        them; otherwise they are computed when needed, and as many are kept as fit. None means half of the free
+        memory, at most 8 GB. They are never saved: a loaded model computes what it needs.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    terms_ : number of terms of a code that does not stop early, K of eq. (8) or ``max_terms``
-    samples_ : the fitted rows, which are not copied: leave them as they are
-    gram_seconds_ : how long `fit` took to compute the distances between all samples, 0.0 where it did not
-    n_features_in_ : number of features
+    terms_ : int
+        Number of terms of a code that does not stop early: K of eq. (8), or ``max_terms``.
+    samples_ : ndarray of shape (n_samples, n_features)
+        The fitted rows. They are not copied: do not change them.
+    gram_seconds_ : float
+        Seconds `fit` spent on the distances between all samples; 0.0 if it did not compute them.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
     Timofte and Van Gool, "Iterative nearest neighbors for classification and dimensionality reduction". They take
     λ from (0, 1); any positive number works. Sums are not renormalised: the weights of a code with K terms add up
-    to 1 − (1+λ)^−K. `transform` finds a fitted row at once in itself; `leave_one_out` codes it by the others.
+    to 1 − (1+λ)^−K. `transform` codes a fitted row by itself; `leave_one_out` codes it by the others.
 
     Examples
     --------
@@ -99,7 +105,20 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows to code by; ``y`` is ignored."""
+        """Store the rows to code by.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, float32 or float64.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_coding(self)
         X = validate_data(self, X, dtype=[np.float32, np.float64], order="C")
         check_neighborhood(self.neighborhood, len(X))
@@ -110,13 +129,30 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self
 
     def transform(self, X: Any) -> csr_array:
-        """Codes of rows: weights of the fitted samples, of shape (n_rows, n_samples)."""
+        """Code rows by the fitted samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to code.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_samples)
+            Weights of the samples.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         return self._sorted_codes(X)
 
     def leave_one_out(self) -> csr_array:
-        """Codes of the fitted rows, each by all samples but itself; its duplicates count as others."""
+        """Code each fitted row by all samples but itself; its duplicates count as others.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples)
+            Weights of the samples.
+        """
         check_is_fitted(self)
         n_others = len(self.samples_) - 1
         if not n_others:
@@ -130,7 +166,18 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return codes
 
     def reconstruct(self, codes: ArrayLike | csr_array) -> NDArray[np.float64]:
-        """The rows that codes stand for, the weighted sums of samples; not renormalised."""
+        """The weighted sums of samples that codes stand for.
+
+        Parameters
+        ----------
+        codes : {array-like, csr_array} of shape (n_rows, n_samples)
+            Weights of the samples.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Sums, not renormalised.
+        """
         check_is_fitted(self)
         matrix: Any = codes if issparse(codes) else np.asarray(codes)
         if matrix.ndim != 2 or matrix.shape[1] != len(self.samples_):

@@ -17,35 +17,40 @@ ENTRIES_AT_ONCE = 8_000_000  # weights, so that memory stays bounded
 
 
 class CRCClassifier(CodeClassifier):
-    """Classification by ridge codes (CRC): the contender that gives every sample a weight.
+    """Classification by collaborative representation (CRC): ridge codes that give every sample a weight.
 
-    A row q is written as a sum of samples with the least |q − Σ w_i x_i|² + λ Σ w_i².
+    A row q is written as the sum of samples that minimises |q − Σ w_i x_i|² + λ Σ w_i².
 
     Parameters
     ----------
-    regularization : float
+    regularization : float, default=0.001
         λ, above 0.
-    decision : {"residual", "weights"}
-        "residual", as published: each class gets |q − Σ w_i x_i| / |w| of its own samples, and the smallest wins.
+    decision : {"residual", "weights"}, default="residual"
+        "residual", as published: the class whose own samples give the smallest |q − Σ w_i x_i| / |w| wins.
         "weights": each class gets its samples' share of the absolute weights.
-    normalize : bool
-        Whether samples and rows are first brought to unit length, as published.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    normalize : bool, default=True
+        Scale samples and rows to unit length first, as published.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : names of the classes
-    voters_ : training rows that an answer may come from, all but those of weight 0
-    n_features_in_ : number of features
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows that an answer may come from: all of positive weight.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
     Zhang, Yang and Feng, "Sparse representation or collaborative representation: which helps face recognition?"
     (2011). `fit` factors the matrix of products between features or between samples, whichever is smaller. For the
-    decision by residuals it first brings each class that has more samples than features down to as many rows as
-    features, which changes no residual: a query costs as much as its classes, not its samples. Threads are those
-    of the matrix library.
+    decision by residuals it first reduces each class with more samples than features to as many rows as features,
+    which changes no residual: a query costs as much as its classes, not its samples. Threads are those of the
+    matrix library.
 
     Examples
     --------

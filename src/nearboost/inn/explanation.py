@@ -13,11 +13,16 @@ class CodeExplanation:
 
     Attributes
     ----------
-    samples : rows of the training set in the code, heaviest first
-    weights : what each counts
-    labels : the class of each
-    scores : what is compared, one number for each class; the largest wins
-    classes : names of the classes
+    samples : ndarray of shape (n_samples_in_code,)
+        Training rows in the code, heaviest first.
+    weights : ndarray of shape (n_samples_in_code,)
+        Weight of each.
+    labels : ndarray of shape (n_samples_in_code,)
+        Class of each.
+    scores : ndarray of shape (n_classes,)
+        Score of each class; the largest wins.
+    classes : ndarray of shape (n_classes,)
+        Class labels.
     """
 
     samples: NDArray[np.int64]

@@ -60,8 +60,15 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), float32 or float64
-        y : labels of shape (n_samples,); ignored where ``supervised=False``
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : array-like of shape (n_samples,) or None, default=None
+            Class labels; ignored if ``supervised=False``.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         self._check_parameters()
         dtypes = [np.float64, np.float32]
@@ -129,7 +136,18 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """(X − mean_) @ components_.T, in the precision of X."""
+        """Project rows on the directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to project.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Projected rows, in the precision of X.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return ((X - self.mean_) @ self.components_.T).astype(X.dtype, copy=False)

@@ -38,47 +38,50 @@ def _sums_decide(classifier: "NaiveBayesNN") -> bool:
 class NaiveBayesNN(ClassifierMixin, BaseEstimator):
     """Classification of images by their local descriptors; nothing is learned, the descriptors are kept.
 
-    Each descriptor of an image is compared with all training descriptors, whichever image they are from. What it
-    says for each class is added up over the image, as if descriptors were independent.
+    Each descriptor of an image is compared with all training descriptors, whichever image they are from. Its
+    evidence for each class is added up over the image, as if descriptors were independent.
 
     Parameters
     ----------
-    representation : {"inn", "nn", "l1"}
-        How a descriptor is compared. "inn" (NBINN): by its INN code, a class gets the weights of its descriptors.
+    representation : {"inn", "nn", "l1"}, default="inn"
+        How a descriptor is compared. "inn" (NBINN): by its INN code; a class gets the weights of its descriptors.
         "nn" (NBNN): a class gets minus the squared distance to its nearest descriptor. "l1" (NBSR): by its
-        l1-regularised code, a class gets the absolute weights of its descriptors, divided by those of all.
-    neighborhood : int or None
-        Compare with so many nearest training descriptors alone, or with all where there are fewer. Under "nn", a
-        class that has none of them gets the distance of the farthest. None means compare with all, which takes
-        long for INN codes, and for distances between descriptors up to half of the free memory, at most 8 GB.
-    regularization : float or None
-        λ of the codes; None means 0.1 for "inn" and 0.3 for "l1", as published. "nn" has none.
-    coverage : float
-        The share of the weights that INN codes make up, see `INNCoder`.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+        l1-regularised code; a class gets its descriptors' share of the absolute weights.
+    neighborhood : int or None, default=100
+        Compare only with this many nearest training descriptors, or with all if there are fewer. Under "nn", a
+        class that has none of them gets the distance of the farthest. None compares with all, which is slow for
+        INN codes and takes up to half of the free memory (at most 8 GB) for distances between descriptors.
+    regularization : float or None, default=None
+        λ of the codes. None means 0.1 for "inn" and 0.3 for "l1", as published; "nn" has none.
+    coverage : float, default=0.95
+        Share of the weights that INN codes make up, as in `INNCoder`.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : names of the classes
-    voters_ : training images that an answer may come from, those that have descriptors
-    n_features_in_ : numbers in a descriptor
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    voters_ : ndarray of shape (n_voters,)
+        Training images that an answer may come from: those that have descriptors.
+    n_features_in_ : int
+        Length of a descriptor.
 
     Notes
     -----
     Section 5.1 of Timofte and Van Gool, "Iterative nearest neighbors for classification and dimensionality
     reduction", eqs. (13) to (16); NBNN is from Boiman, Shechtman and Irani (2008). Within a neighbourhood it is
     the local NBNN of McCann and Lowe (2012), whose background distance is that of the last of the M neighbours.
-    Distances are Euclidean: whiten or normalise descriptors beforehand where that suits them.
+    Distances are Euclidean: whiten or normalise descriptors beforehand if that suits them.
 
     An image without descriptors is no error. In `fit` it adds nothing; elsewhere its scores are all 0, its
     probabilities equal, and it gets the first class, with a warning.
 
     Examples
     --------
-    Each image is a handful of points, of which most are the same in both classes.
+    Each image is a handful of points, most of which are the same in both classes.
 
     >>> import numpy as np
     >>> from nearboost import NaiveBayesNN
@@ -110,12 +113,19 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Keep the descriptors.
+        """Store the descriptors.
 
         Parameters
         ----------
-        X : `LocalSets`, or a list with one matrix of descriptors for each image
-        y : one label for each image
+        X : LocalSets or list of array-like
+            One matrix of descriptors per image.
+        y : array-like of shape (n_images,)
+            Class labels.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         self._check_parameters()
         sets, labels = LocalSets.of(X), column_or_1d(y)
@@ -169,18 +179,51 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         return ClassSums(QuietCodes(Dictionary(X, how)), classes, np.ones(len(X)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The class scores of each image; for two classes the second's less the first's."""
+        """Score of each class; the largest wins.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            One matrix of descriptors per image.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_classes) or (n_images,)
+            Scores; for two classes, that of the second minus that of the first.
+        """
         scores = self._score(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @available_if(_sums_decide)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The class scores of each image, divided by their total."""
+        """Each class's share of the scores; not for ``representation="nn"``.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            One matrix of descriptors per image.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_classes)
+            Shares that sum to 1 in every row.
+        """
         shares = shares_of(self._score(X))
         return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the largest score; the first of equals."""
+        """The class with the largest score; ties go to the first.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            One matrix of descriptors per image.
+
+        Returns
+        -------
+        ndarray of shape (n_images,)
+            Class labels.
+        """
         scores = self._score(X)
         return self.classes_[scores.argmax(axis=1)]
 

@@ -17,50 +17,57 @@ EDGES = ("heat", "binary")
 
 
 class INNProjection(GraphProjection):
-    """INNLP: a linear projection under which rows stay near the rows that their INN codes are made of.
+    """INNLP: a linear projection that keeps rows near the rows their INN codes are made of.
 
-    Each row is coded by the others of its class (or by all others), see `INNCoder`. Two rows are tied by the
-    larger of their weights in each other's codes, and the projection keeps tied rows near each other while it
-    spreads the rest. Put it before a neighbour classifier; in the paper rows are of unit length before it and are
-    brought to unit length after it, see the example.
+    Each row is coded by the others of its class, or by all others (see `INNCoder`). Two rows are tied by the
+    larger of their weights in each other's codes, and the projection keeps tied rows together while it spreads the
+    rest. Put it before a neighbour classifier. In the paper, rows are scaled to unit length before and after it,
+    as in the example.
 
     Parameters
     ----------
-    n_components : int or None
-        How many directions; None means all, one for each principal axis kept.
-    supervised : bool
-        Whether codes are made inside each class. Otherwise labels are ignored.
-    regularization, coverage : float
-        λ and the share of the weights that codes make up, as in `INNCoder`.
-    neighborhood : int or None
-        Code each row by so many nearest others alone, or by all of a smaller class. None means by all.
-    ridge : float
-        r: so much of the mean variance is added to that of every principal axis. 0 is the problem as published.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    n_components : int or None, default=None
+        Number of directions; None means all, one for each principal axis kept.
+    supervised : bool, default=True
+        Code rows inside each class. Otherwise labels are ignored.
+    regularization : float, default=0.05
+        λ of the codes, as in `INNCoder`.
+    coverage : float, default=0.95
+        Share of the weights that the codes make up, as in `INNCoder`.
+    neighborhood : int or None, default=None
+        Code each row only by this many nearest others, or by all of a smaller class. None means by all.
+    ridge : float, default=1e-3
+        r: this fraction of the mean variance is added to that of every principal axis. 0 is the published problem.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    components_ : directions in the coordinates of X, one a row, of unit length; the one that keeps most is first
-    eigenvalues_ : μ of each direction, at most 1: 1 would keep every tie
-    mean_ : mean of the fitted rows; `transform` gives (X − mean_) @ components_.T
-    n_features_in_ : number of features
+    components_ : ndarray of shape (n_components, n_features)
+        Directions in the coordinates of X, of unit length; the one that keeps most comes first.
+    eigenvalues_ : ndarray of shape (n_components,)
+        μ of each direction, at most 1: 1 would keep every tie.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the fitted rows; `transform` returns (X − mean_) @ components_.T.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
     Eqs. (9) to (11) of Timofte and Van Gool, "Iterative nearest neighbors for classification and dimensionality
-    reduction". Codes are made from the rows as they are given. Then the rows are centred, so that X below has
-    columns x − mean_, and brought to the principal axes that hold 98% of their variance, always. The directions
-    are the solutions of
+    reduction". Codes are made from the rows as given. The rows are then centred, so that X below has columns x −
+    mean_, and projected on the principal axes that hold 98% of their variance. The directions are the solutions of
 
         X W Xᵀ a = μ (X D Xᵀ + r·tr(X D Xᵀ)/d·I) a
 
     with the largest μ, where W holds the ties, D their sums, and d is the number of axes. At r = 0 they are those
     of eq. (10), whose eigenvalue is 1 − μ; with a ridge, the smallest eigenvalues of (10) would belong to
-    directions without variance. The length of a, which (10) leaves open, is 1. A class of one row has no ties.
-    No dense matrix is larger than X, or than features x features.
+    directions without variance. The length of a, which (10) leaves open, is 1. A class of one row has no ties. No
+    dense matrix is larger than X or than features x features.
 
     Examples
     --------
@@ -119,27 +126,41 @@ class LPP(GraphProjection):
 
     Parameters
     ----------
-    n_components, ridge, n_jobs, verbose
-        As in `INNProjection`.
-    supervised : bool
-        Whether neighbours are looked for inside each class. Otherwise labels are ignored.
-    n_neighbors : int
-        How many neighbours of each row, or all others of a smaller class.
-    weights : {"heat", "binary"}
-        What ties a row to a neighbour at distance ρ: exp(−ρ²/t), or 1.
-    bandwidth : float or None
-        t, a squared distance. None takes the mean of ρ² over all neighbours, of each class by itself where
+    n_components : int or None, default=None
+        Number of directions; None means all, one for each principal axis kept.
+    supervised : bool, default=True
+        Look for neighbours inside each class. Otherwise labels are ignored.
+    n_neighbors : int, default=5
+        Number of neighbours of each row, or all others of a smaller class.
+    weights : {"heat", "binary"}, default="heat"
+        Tie between a row and a neighbour at distance ρ: exp(−ρ²/t), or 1.
+    bandwidth : float or None, default=None
+        t, a squared distance. None takes the mean of ρ² over all neighbours, for each class by itself if
         ``supervised``.
+    ridge : float, default=1e-3
+        r: this fraction of the mean variance is added to that of every principal axis. 0 is the published problem.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    components_, eigenvalues_, mean_, n_features_in_
-        As in `INNProjection`.
+    components_ : ndarray of shape (n_components, n_features)
+        Directions in the coordinates of X, of unit length; the one that keeps most comes first.
+    eigenvalues_ : ndarray of shape (n_components,)
+        μ of each direction, at most 1: 1 would keep every tie.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the fitted rows; `transform` returns (X − mean_) @ components_.T.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    He and Niyogi, "Locality preserving projections" (2003). Two rows are tied where one is among the neighbours of
-    the other. Their problem is eq. (10) of `INNProjection`, and it is solved in the same way.
+    He and Niyogi, "Locality preserving projections" (2003). Two rows are tied if one is among the neighbours of
+    the other. The problem is eq. (10) of `INNProjection`, and it is solved in the same way.
 
     Examples
     --------
@@ -195,31 +216,45 @@ class LPP(GraphProjection):
 
 
 class SRLP(GraphProjection):
-    """Sparse representation based projection: rows stay near the rows that their sparse codes are made of.
+    """Sparse representation based projection: rows stay near the rows their sparse codes are made of.
 
-    As `INNProjection`, with weights |w| of the codes that minimise ½|x − Σ w_i x_i|² + λ Σ|w_i| over the other
-    rows of the class (or over all others).
+    Like `INNProjection`, with weights |w| of the codes that minimise ½|x − Σ w_i x_i|² + λ Σ|w_i| over the other
+    rows of the class, or over all others.
 
     Parameters
     ----------
-    n_components, ridge, n_jobs, verbose
-        As in `INNProjection`.
-    supervised : bool
-        Whether codes are made inside each class. Otherwise labels are ignored.
-    regularization : float
+    n_components : int or None, default=None
+        Number of directions; None means all, one for each principal axis kept.
+    supervised : bool, default=True
+        Code rows inside each class. Otherwise labels are ignored.
+    regularization : float, default=0.05
         λ, above 0. It is compared with products of rows: the default is meant for rows of unit length.
-    neighborhood : int or None
-        Code each row by so many nearest others alone, or by all of a smaller class. None means by all.
+    neighborhood : int or None, default=None
+        Code each row only by this many nearest others, or by all of a smaller class. None means by all.
+    ridge : float, default=1e-3
+        r: this fraction of the mean variance is added to that of every principal axis. 0 is the published problem.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    components_, eigenvalues_, mean_, n_features_in_
-        As in `INNProjection`.
+    components_ : ndarray of shape (n_components, n_features)
+        Directions in the coordinates of X, of unit length; the one that keeps most comes first.
+    eigenvalues_ : ndarray of shape (n_components,)
+        μ of each direction, at most 1: 1 would keep every tie.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the fitted rows; `transform` returns (X − mean_) @ components_.T.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    Timofte and Van Gool, "Sparse representation based projections" (2011). Unlike INN codes, these depend on where
-    the origin is: they are made from the rows as given, not centred.
+    Timofte and Van Gool, "Sparse representation based projections" (2011). Unlike INN codes, these depend on the
+    origin: they are made from the rows as given, not centred.
 
     Examples
     --------

@@ -11,17 +11,22 @@ from sklearn.preprocessing import Normalizer
 def regularized_lda(
     n_components: int | None = None, *, shrinkage: float | str = 0.001, normalize: bool = True
 ) -> Pipeline:
-    """Linear discriminants, at most one fewer than there are classes, with a shrunk within-class covariance.
+    """Linear discriminants with a shrunk within-class covariance; at most one fewer than there are classes.
 
     Parameters
     ----------
-    n_components : int or None
-        How many discriminants; None means all.
-    shrinkage : float or "auto"
+    n_components : int or None, default=None
+        Number of discriminants; None means all.
+    shrinkage : float or "auto", default=0.001
         Share of the mean variance in the covariance matrix. The paper's 0.001 suits thousands of rows; "auto" is
         the rule of Ledoit and Wolf.
-    normalize : bool
-        Whether rows are brought to unit length before the projection and after it.
+    normalize : bool, default=True
+        Scale rows to unit length before the projection and after it.
+
+    Returns
+    -------
+    Pipeline
+        An unfitted scikit-learn pipeline.
 
     Examples
     --------
@@ -40,10 +45,15 @@ def eigenfaces(n_components: int | float | None = None, *, normalize: bool = Tru
 
     Parameters
     ----------
-    n_components : int, float or None
-        How many, or what share of the variance they hold; None means all.
-    normalize : bool
-        Whether rows are brought to unit length before the projection and after it.
+    n_components : int, float or None, default=None
+        Number of components, or the share of the variance they hold; None means all.
+    normalize : bool, default=True
+        Scale rows to unit length before the projection and after it.
+
+    Returns
+    -------
+    Pipeline
+        An unfitted scikit-learn pipeline.
 
     Examples
     --------

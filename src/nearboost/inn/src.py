@@ -13,39 +13,44 @@ from nearboost.inn.decisions import ClassSums, Coder, ExplainedDecision, SharedR
 
 
 class SRCClassifier(SparseCodeClassifier):
-    """Classification by sparse codes (SRC): the contender that solves a lasso for each row.
+    """Classification by sparse representation (SRC): a lasso is solved for each row.
 
-    A row q is written as a sum of samples with the least ½|q − Σ w_i x_i|² + λ Σ|w_i|.
+    A row q is written as the sum of samples that minimises ½|q − Σ w_i x_i|² + λ Σ|w_i|.
 
     Parameters
     ----------
-    regularization : float
+    regularization : float, default=0.05
         λ. Rows of unit length have no weights at all from λ = 1 on, or somewhat below.
-    solver : {"lasso", "lars", "fista"}
-        How the minimum is found; it is the same. "lasso" gives one sample after the other a weight, "lars" follows
+    solver : {"lasso", "lars", "fista"}, default="lasso"
+        How the minimum is found; it is the same. "lasso" gives one sample after another a weight, "lars" follows
         the path from a large λ down, "fista" takes accelerated gradient steps. The first is the fastest.
-    decision : {"weights", "residual"}
+    decision : {"weights", "residual"}, default="weights"
         "weights": each class gets its samples' share of the absolute weights (Timofte and Van Gool). "residual":
-        the class whose own part of the sum comes nearest to the row wins (Wright et al. 2009).
-    neighborhood : int or None
-        Write each row by so many nearest samples alone; None means by all.
-    normalize : bool
-        Whether samples and rows are first brought to unit length, as published.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+        the class whose own part of the sum is nearest to the row wins (Wright et al. 2009).
+    neighborhood : int or None, default=None
+        Code each row only by this many nearest samples; None means by all.
+    normalize : bool, default=True
+        Scale samples and rows to unit length first, as published.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    classes_ : names of the classes
-    voters_ : training rows that an answer may come from, all but those of weight 0
-    n_features_in_ : number of features
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows that an answer may come from: all of positive weight.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    scikit-learn's ``Lasso`` divides λ by the number of features. A row has no weights where λ is at least its
-    largest product with a sample. Its scores are then equal, it gets the first class, and a warning tells so.
+    scikit-learn's ``Lasso`` divides λ by the number of features. A row has no weights if λ is at least its largest
+    product with a sample: its scores are then equal, and it gets the first class, with a warning.
 
     Examples
     --------
