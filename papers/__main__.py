@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, give_table, progress, tell
+from nearboost.cli.common import Exit, command, echo, echo_json, echo_table, notify, progress
 
 DATA = "Folder that holds the data sets; by default NEARBOOST_DATA, else data in the present folder."
 OUT = "Folder that gets a folder NAME with the results, and keeps cells and features for other names."
@@ -60,26 +60,26 @@ def reproduce(
         Wish(data, repeats, classes, quick, threads),
         out,
         fresh=fresh,
-        say=tell,
+        say=notify,
         command=shlex.join(["python", "-m", "papers", *sys.argv[1:]]),
         verbose=progress(),
     )
     if as_json:
-        give_json({"folder": str(found.folder), **found.facts})
+        echo_json({"folder": str(found.folder), **found.facts})
     else:
         _show(found.facts)
-        give(f"Results: {found.folder / 'report.html'}")
+        echo(f"Results: {found.folder / 'report.html'}")
     return Exit.DONE if found.is_whole else Exit.PARTLY
 
 
 def _show(facts: dict[str, Any]) -> None:
     from papers.show import as_table, claim_lines, remark_lines
 
-    give_table(as_table(facts))
+    echo_table(as_table(facts))
     for line in claim_lines(facts):
-        give(f"- {line}")
+        echo(f"- {line}")
     for line in remark_lines(facts):
-        tell(line)
+        notify(line)
 
 
 def _show_list(data: Path, as_json: bool) -> None:
@@ -89,12 +89,12 @@ def _show_list(data: Path, as_json: bool) -> None:
 
     entries = listing(data if data.is_dir() else None)
     if as_json:
-        give_json(entries)
+        echo_json(entries)
         return
     table = Table("name", "shows", "data, below the folder given by --data", show_lines=True)
     for entry in listing_lines(entries):
         table.add_row(*entry)
-    give_table(table)
+    echo_table(table)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from nearboost.base.disk import read_arrays, write_arrays
 from nearboost.catalogue.descriptors import Descriptor, describe
-from nearboost.compare.runs import name_of, read_arrays, write_arrays
+from nearboost.compare.processes import file_name
 from nearboost.datasets import DataError, Dataset
 
 LONGEST_SIDE = 300  # of images for pyramids, as in ScSPM
@@ -54,7 +55,7 @@ def describe_items(
     identity: dict[str, Any] = {"features": name, "items": [str(item) for item in dataset.items]}
     if features.learned:
         identity |= {"train": train.tolist(), "seed": seed}
-    note = (folder / f"features-{name_of(identity)}").with_suffix(".npz")
+    note = (folder / f"features-{file_name(identity)}").with_suffix(".npz")
     if not note.exists():  # described once for all lines
         write_arrays(note, **_described(dataset, name, train, folder, seed, n_jobs))
     table = read_arrays(note)

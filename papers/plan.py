@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import nearboost
-from nearboost.compare.runs import Task, name_of
+from nearboost.compare.processes import Task, file_name
 from nearboost.datasets import DataError
 from papers.experiment import Experiment, Panel
 from papers.features import FEATURES
@@ -137,7 +137,7 @@ def task_of(plan: Plan, cell: dict[str, Any], wish: Wish, out: Path) -> Task:
         "identity": identity,
         "data": str(wish.data.resolve()),
         "folder": str(out / "features"),
-        "result": str(out / "cells" / name_of(identity)),
+        "result": str(out / "cells" / file_name(identity)),
     }
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearboost.base.disk import check_folder, write_text
+from nearboost.base.disk import check_folder, write_json, write_text
 from nearboost.base.machine import describe_machine, describe_versions, present_time
 from nearboost.base.progress import progress_bar
 from nearboost.base.words import counted, roughly
-from nearboost.compare.running import run_task
-from nearboost.compare.runs import DONE, Result, read_result, write_json
+from nearboost.compare.processes import DONE, Result, read_result, run_task
 from papers.drawing import draw
 from papers.findings import Facts, make_facts
 from papers.plan import Plan, Wish, describe_data, make_plan, minutes_of, task_of

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.compare.judging import outputs
-from nearboost.compare.runs import fit, sentence_of, warm_up
+from nearboost.compare.processes import error_sentence
+from nearboost.compare.runs import class_outputs, fit_estimator, warm_up
 from nearboost.measures.metrics import class_accuracies, confusion, measure
 from papers.experiment import Line, Size
 
@@ -47,7 +47,7 @@ def fits(work: Work) -> list[dict[str, Any]]:
             rows = work.rows(x)
             found = [_fitted(work, x, rows, draw) for draw in range(work.line.draws)]
         except ValueError as error:
-            points.append({"x": work.label(x), "reason": sentence_of(error)})
+            points.append({"x": work.label(x), "reason": error_sentence(error)})
             continue
         measures = averaged(found)
         if len(found) > 1:
@@ -63,7 +63,7 @@ def _fitted(work: Work, x: Any, rows: Samples, draw: int) -> Measures:
     if isinstance(rows.X, np.ndarray):
         warm_up(model, rows.X, rows.y)
     started = perf_counter()
-    fit(model, rows.X, rows.y, rows.groups)
+    fit_estimator(model, rows.X, rows.y, rows.groups)
     fitted = perf_counter()
     answers = model.predict(rows.queries)
     answered = perf_counter()
@@ -77,9 +77,9 @@ def _fitted(work: Work, x: Any, rows: Samples, draw: int) -> Measures:
 def judge(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
     """The measures of a fitted model, also of each class."""
     n_classes = len(rows.classes)
-    scores = probabilities = outputs(model, "predict_proba", rows.queries, n_classes)
+    scores = probabilities = class_outputs(model, "predict_proba", rows.queries, n_classes)
     if scores is None:
-        scores = outputs(model, "decision_function", rows.queries, n_classes)
+        scores = class_outputs(model, "decision_function", rows.queries, n_classes)
     truth, said = rows.truth, answers
     if truth.ndim == 1:
         names = np.array(rows.classes)

@@ -1,6 +1,6 @@
 """A cell of an experiment: one line of one panel on one split, measured in a process of its own.
 
-``python -m papers.work`` is that process (see `nearboost.compare.runs`). A task names
+``python -m papers.work`` is that process (see `nearboost.compare.processes`). A task names
 its experiment, panel and line, from which the process makes all anew: only names and numbers are handed over.
 """
 
@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.disk import read_arrays, write_arrays
 from nearboost.compare.parts import label_codes
+from nearboost.compare.processes import DONE, Result, Task, file_name, serve
 from nearboost.compare.protocols import Split, make_splits
-from nearboost.compare.runs import DONE, Result, Task, name_of, read_arrays, serve, write_arrays
 from nearboost.datasets import Dataset
 from papers.experiment import NOMINAL, Experiment, Line, Panel, Size
 from papers.features import ItemFeatures, describe_items
@@ -122,7 +123,7 @@ class PanelRows:
         assert self.panel.steps is not None
         steps = self.panel.steps(x)
         identity = {**self.key, "features": self.panel.features, "steps": steps.__repr__(N_CHAR_MAX=LONG)}
-        file = (self.folder / f"steps-{name_of(identity)}").with_suffix(".npz")
+        file = (self.folder / f"steps-{file_name(identity)}").with_suffix(".npz")
         if not file.exists():
             made = steps.fit(X, y).transform(X)
             write_arrays(

@@ -16,7 +16,7 @@ from compare.problems import write_blobs, write_stripes
 from nearboost.catalogue.methods import DEFAULT
 from nearboost.cli.common import Exit
 from nearboost.cli.main import app
-from nearboost.compare.running import _environment
+from nearboost.compare.processes import _environment
 
 PROGRAM = (sys.executable, "-c", "from nearboost.cli.main import main; main()")
 
@@ -104,7 +104,7 @@ def test_defaults_are_shown(monkeypatch):
         "classes": "(all)",
         "out": "(compare- and the name of the data)",
         "threads": "(all cores)",
-        "cell-timeout": "(no limit)",
+        "run-timeout": "(no limit)",
     }.items():
         of_option = shown.partition(f"│ --{option} ")[2].partition("│ --")[0]
         assert f"[default: {default}]" in of_option, (option, of_option)
@@ -144,7 +144,7 @@ def test_wrong_options_are_usage_errors(blobs, args):
     assert call().exit_code == Exit.USAGE
 
 
-def test_failed_cells_and_skipped_images_are_partly_done(blobs, tmp_path):
+def test_failed_runs_and_skipped_images_are_partly_done(blobs, tmp_path):
     result = call(blobs, "--methods", "crc", "--cell-timeout", 0.001, "--out", tmp_path / "late")
     assert result.exit_code == Exit.PARTLY
     data = write_stripes(tmp_path / "stripes", per_class=4)

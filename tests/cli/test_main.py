@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 import nearboost
-from nearboost.cli.common import Exit, command, tell_skipped
+from nearboost.cli.common import Exit, command, report_skipped
 from nearboost.cli.main import app
 
 
@@ -60,7 +60,7 @@ def test_debugging_shows_the_traceback(monkeypatch):
     ],
 )
 def test_skipped_items_are_named_once(why, name, told, capsys):
-    assert tell_skipped({name: why}) == Exit.PARTLY
+    assert report_skipped({name: why}) == Exit.PARTLY
     assert capsys.readouterr().err == f"{told}\n"
 
 

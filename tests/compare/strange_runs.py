@@ -1,4 +1,4 @@
-"""The process of a cell with methods that go wrong, each in its own way."""
+"""The process of a run with methods that go wrong, each in its own way."""
 
 import os
 import signal
@@ -44,7 +44,8 @@ def register(table):
 
 if __name__ == "__main__":
     from nearboost.catalogue.methods import METHODS
-    from nearboost.compare.runs import run, serve
+    from nearboost.compare.processes import serve
+    from nearboost.compare.runs import run
 
     register(METHODS)
     serve(run)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compare import strange_runs as strange_cells
 
+from compare import strange_runs
 from compare.problems import write_blobs, write_stripes
 from nearboost.base.errors import UsageError
 from nearboost.catalogue.methods import METHODS
 from nearboost.compare import comparison as comparing
-from nearboost.compare import running
-from nearboost.compare.comparison import Wish, compare
+from nearboost.compare import processes
+from nearboost.compare.comparison import Settings, compare
 from nearboost.datasets import DataError
 
 FAST = ("crc", "linear-svm")
@@ -30,7 +30,7 @@ def blobs(tmp_path_factory):
 def first(blobs, tmp_path_factory):
     """A finished comparison; tests work on copies of its folder."""
     out = tmp_path_factory.mktemp("out with space ü") / "report"
-    return compare(wish(blobs, out))
+    return compare(settings(blobs, out))
 
 
 @pytest.fixture
@@ -38,19 +38,19 @@ def out(first, tmp_path):
     return Path(shutil.copytree(first.folder, tmp_path / "copy"))
 
 
-def wish(data, out, **changes):
-    return Wish(str(data), **{"methods": FAST, "repeats": 2, "threads": 1, "out": out, **changes})
+def settings(data, out, **changes):
+    return Settings(str(data), **{"methods": FAST, "repeats": 2, "threads": 1, "out": out, **changes})
 
 
 @pytest.fixture
 def asked(monkeypatch, first):
-    """The cells that would be run; each has the answers of one that was."""
+    """The runs that would be made; each has the answers of one that was."""
     ran = []
 
     def run(task, timeout=None):
         identity = task["identity"]
         ran.append((identity["method"], identity["split"]))
-        return {**first.cells[0], "mistakes": [], **identity}
+        return {**first.runs[0], "mistakes": [], **identity}
 
     monkeypatch.setattr(comparing, "run_task", run)
     return ran
@@ -62,23 +62,23 @@ def test_everything_is_written(first):
         *("report.html", "results.json", "results.csv", "cells", "features", "lock")
     }
     stored = json.loads((first.folder / "results.json").read_text())
-    assert stored["cells"] == first.cells
+    assert stored["cells"] == first.runs
     rows = list(csv.DictReader((first.folder / "results.csv").open()))
     assert [(row["method"], row["split"]) for row in rows] == [(m, s) for s in "01" for m in FAST]
-    assert float(rows[0]["accuracy"]) == first.cells[0]["measures"]["accuracy"]
+    assert float(rows[0]["accuracy"]) == first.runs[0]["measures"]["accuracy"]
     assert "linear-svm" in first.report.read_text()
 
 
 def test_all_methods_see_the_same_splits(first):
-    by_split = {split: [cell for cell in first.cells if cell["split"] == split] for split in (0, 1)}
-    for cells in by_split.values():
-        assert len({cell["content"] for cell in cells}) == 1
-        assert cells[0]["truth"] == cells[1]["truth"]
+    by_split = {split: [run for run in first.runs if run["split"] == split] for split in (0, 1)}
+    for runs in by_split.values():
+        assert len({run["content"] for run in runs}) == 1
+        assert runs[0]["truth"] == runs[1]["truth"]
     assert by_split[0][0]["content"] != by_split[1][0]["content"]
 
 
 def test_a_second_call_finds_everything(blobs, out, asked):
-    assert compare(wish(blobs, out)).is_whole
+    assert compare(settings(blobs, out)).is_whole
     assert asked == []
 
 
@@ -87,14 +87,14 @@ def test_a_second_call_runs_what_is_missing(blobs, out, first):
     lost = json.loads(cells[1].read_text())
     cells[1].write_text(cells[1].read_text()[:100])  # half a file, as another program might leave
     lines = []
-    again = compare(wish(blobs, out), tell=lines.append)
+    again = compare(settings(blobs, out), notify=lines.append)
     [run] = [line for line in lines[1:] if "from before" not in line]
     assert f"{lost['method']}, vectors, split {lost['split'] + 1}:" in run
-    assert [cell["predictions"] for cell in again.cells] == [cell["predictions"] for cell in first.cells]
+    assert [run["predictions"] for run in again.runs] == [run["predictions"] for run in first.runs]
 
 
-def test_more_methods_and_splits_add_cells(blobs, out, asked):
-    compare(wish(blobs, out, methods=(*FAST, "linear-svm:C=1"), repeats=3))
+def test_more_methods_and_splits_add_runs(blobs, out, asked):
+    compare(settings(blobs, out, methods=(*FAST, "linear-svm:C=1"), repeats=3))
     assert sorted(asked) == [
         *(("crc", 2), ("linear-svm", 2)),
         *(("linear-svm:C=1", split) for split in range(3)),
@@ -102,14 +102,14 @@ def test_more_methods_and_splits_add_cells(blobs, out, asked):
 
 
 def test_fresh_forgets(blobs, out, asked):
-    compare(wish(blobs, out, fresh=True, methods=("crc",)))
+    compare(settings(blobs, out, fresh=True, methods=("crc",)))
     assert asked == [("crc", 0), ("crc", 1)]
     assert list((out / "cells").glob("*.json")) == []
 
 
 @pytest.mark.parametrize("change", [{"scale": True}, {"threads": 2}, {"seed": 5}, {"protocol": "5-per-class"}])
-def test_what_changes_results_changes_cells(blobs, out, asked, change):
-    compare(wish(blobs, out, methods=("crc",), **{"repeats": 1, **change}))
+def test_what_changes_results_changes_runs(blobs, out, asked, change):
+    compare(settings(blobs, out, methods=("crc",), **{"repeats": 1, **change}))
     assert asked == [("crc", 0)]
 
 
@@ -118,20 +118,20 @@ def test_changed_data_is_other_data(blobs, out, asked, tmp_path):
         X, y = old["X"].copy(), old["y"]
     X[0, 0] += 1
     np.savez(tmp_path / "blobs.npz", X=X, y=y)
-    compare(wish(tmp_path / "blobs.npz", out, methods=("crc",), repeats=1))
+    compare(settings(tmp_path / "blobs.npz", out, methods=("crc",), repeats=1))
     assert asked == [("crc", 0)]
 
 
-def test_a_killed_cell_costs_one_cell(blobs, out, monkeypatch):
+def test_a_killed_run_costs_one_run(blobs, out, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))  # for the processes
-    strange = partial(running.run_task, program="compare.strange_runs")
+    strange = partial(processes.run_task, program="compare.strange_runs")
     monkeypatch.setattr("nearboost.compare.comparison.run_task", strange)
-    strange_cells.register(table := dict(METHODS))
+    strange_runs.register(table := dict(METHODS))
     monkeypatch.setattr("nearboost.catalogue.methods.METHODS", table)
     lines = []
     methods = ("crc", "strange:does=kill", "linear-svm:C=2")
-    found = compare(wish(blobs, out, methods=methods, repeats=1), tell=lines.append)
-    assert [cell["status"] for cell in found.cells] == ["done", "failed", "done"]
+    found = compare(settings(blobs, out, methods=methods, repeats=1), notify=lines.append)
+    assert [run["status"] for run in found.runs] == ["done", "failed", "done"]
     assert not found.is_whole
     assert found.facts["failed"] == [
         {
@@ -148,8 +148,8 @@ def test_a_killed_cell_costs_one_cell(blobs, out, monkeypatch):
     assert [entry["method"] for entry in found.facts["leaderboard"]] != []
 
 
-def test_all_cells_failed(blobs, tmp_path):
-    found = compare(wish(blobs, tmp_path / "out", methods=("linear-svm",), repeats=1, cell_timeout=0.001))
+def test_all_runs_failed(blobs, tmp_path):
+    found = compare(settings(blobs, tmp_path / "out", methods=("linear-svm",), repeats=1, run_timeout=0.001))
     assert found.facts["best"] is None
     assert found.facts["leaderboard"] == []
     assert "0.001 seconds" in found.report.read_text()
@@ -158,11 +158,11 @@ def test_all_cells_failed(blobs, tmp_path):
 def test_broken_images_are_skipped_and_told(tmp_path):
     data = write_stripes(tmp_path / "böse bilder", classes=("<b>a", "b & c"))
     (data / "b & c" / "broken <i>.png").write_bytes(b"no image")
-    found = compare(wish(data, tmp_path / "out", features=("pixels", "gist"), repeats=1, methods=("crc",)))
+    found = compare(settings(data, tmp_path / "out", features=("pixels", "gist"), repeats=1, methods=("crc",)))
     assert list(found.skipped) == ["b & c/broken <i>.png"]
     assert not found.is_whole
-    assert [cell["features"] for cell in found.cells] == ["pixels", "gist"]
-    assert len({(cell["train"], cell["queries"]) for cell in found.cells}) == 1
+    assert [run["features"] for run in found.runs] == ["pixels", "gist"]
+    assert len({(run["train"], run["queries"]) for run in found.runs}) == 1
     assert found.facts["mistakes"] == [] or found.facts["mistakes"][0]["thumbnail"].startswith("data:image/jpeg")
     page = found.report.read_text()
     assert "<b>a" not in page
@@ -173,14 +173,14 @@ def test_learned_features_see_training_images_only(tmp_path, asked):
     from PIL import Image
 
     data = write_stripes(tmp_path / "stripes", classes="ABC", per_class=6)  # the classes of the answers
-    settings = {"features": ("bag",), "repeats": 1, "methods": ("crc",)}
-    found = compare(wish(data, tmp_path / "first", **settings))
+    options = {"features": ("bag",), "repeats": 1, "methods": ("crc",)}
+    found = compare(settings(data, tmp_path / "first", **options))
     table = dict(np.load(next((tmp_path / "first" / "features").glob("split-*.npz"))))
     tested = data / str(table["test_names"][0])
     Image.fromarray(np.random.default_rng(9).integers(0, 255, (48, 48), dtype=np.uint8)).save(tested)
-    other = compare(wish(data, tmp_path / "second", **settings))
-    assert found.cells[0]["rows"] == other.cells[0]["rows"]  # the fitted steps are the same
-    assert found.cells[0]["content"] != other.cells[0]["content"]
+    other = compare(settings(data, tmp_path / "second", **options))
+    assert found.runs[0]["rows"] == other.runs[0]["rows"]  # the fitted steps are the same
+    assert found.runs[0]["content"] != other.runs[0]["content"]
 
 
 def test_several_labels(tmp_path):
@@ -188,9 +188,9 @@ def test_several_labels(tmp_path):
     X = rng.normal(size=(60, 4)).astype(np.float32)
     labels = (X[:, :3] + 0.3 * rng.normal(size=(60, 3)) > 0).astype(int)
     np.savez(tmp_path / "tags.npz", X=X, y=labels)
-    found = compare(wish(tmp_path / "tags.npz", tmp_path / "out", methods=("sgd", "crc"), repeats=1))
-    assert [cell["status"] for cell in found.cells] == ["done", "failed"]
-    assert found.cells[1]["reason"] == "CRC takes one label for each item, not several."
+    found = compare(settings(tmp_path / "tags.npz", tmp_path / "out", methods=("sgd", "crc"), repeats=1))
+    assert [run["status"] for run in found.runs] == ["done", "failed"]
+    assert found.runs[1]["reason"] == "CRC takes one label for each item, not several."
     assert found.facts["leaderboard"][0]["average_precision"]["mean"] > 0.8
     assert "Average precision" in found.report.read_text()
 
@@ -198,7 +198,7 @@ def test_several_labels(tmp_path):
 def test_slow_methods_are_announced_with_a_time(tmp_path):
     lines = []
     data = write_blobs(tmp_path / "blobs.npz", per_class=60)
-    compare(wish(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), tell=lines.append)
+    compare(settings(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), notify=lines.append)
     title = "AdaBoost, n_estimators = 5 on vectors"
     assert lines[1:3] == [
         f"Trying {title}, on few rows, for an estimate of the time.",
@@ -208,19 +208,19 @@ def test_slow_methods_are_announced_with_a_time(tmp_path):
 
 def test_mistakes_are_told(blobs, tmp_path):
     with pytest.raises(DataError, match="vectors, which need no features"):
-        compare(wish(blobs, tmp_path / "out", features=("gist",)))
+        compare(settings(blobs, tmp_path / "out", features=("gist",)))
     with pytest.raises(ValueError, match="There is no method 'forest'"):
-        compare(wish(blobs, tmp_path / "out", methods=("forest",)))
+        compare(settings(blobs, tmp_path / "out", methods=("forest",)))
     with pytest.raises(DataError, match="needs 101 of each class"):
-        compare(wish(blobs, tmp_path / "out", protocol="100-per-class"))
+        compare(settings(blobs, tmp_path / "out", protocol="100-per-class"))
     assert not (tmp_path / "out").exists()
 
 
 def test_one_class_is_no_comparison(blobs, tmp_path):
     with pytest.raises(DataError, match=r"^--classes names 'B' alone; name at least two of A, B, C\.$"):
-        compare(wish(blobs, tmp_path / "out", classes=("B",)))
+        compare(settings(blobs, tmp_path / "out", classes=("B",)))
     with pytest.raises(DataError, match=r"alone; name at least two of A, B, C\.$"):
-        compare(wish(blobs, tmp_path / "out", classes=("B", "B")))
+        compare(settings(blobs, tmp_path / "out", classes=("B", "B")))
     assert not (tmp_path / "out").exists()
 
 
@@ -228,18 +228,18 @@ def test_folders_of_others_are_left_alone(blobs, tmp_path):
     (tmp_path / "features").mkdir()
     (tmp_path / "features" / "mine.txt").write_text("mine")
     with pytest.raises(UsageError, match="holds other files"):
-        compare(wish(blobs, tmp_path, fresh=True))
+        compare(settings(blobs, tmp_path, fresh=True))
     assert (tmp_path / "features" / "mine.txt").read_text() == "mine"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "results.csv").write_text("mine")
     with pytest.raises(UsageError, match="did not come from here"):
-        compare(wish(blobs, tmp_path / "other"))
+        compare(settings(blobs, tmp_path / "other"))
     assert (tmp_path / "other" / "results.csv").read_text() == "mine"
     with pytest.raises(UsageError, match="is a file, where a folder is needed"):
-        compare(wish(blobs, blobs))
+        compare(settings(blobs, blobs))
     data = write_stripes(tmp_path / "pictures")
     with pytest.raises(UsageError, match="lies within the data"):
-        compare(wish(data, data / "report"))
+        compare(settings(data, data / "report"))
 
 
 def test_one_comparison_at_a_time_in_a_folder(blobs, out):
@@ -247,14 +247,14 @@ def test_one_comparison_at_a_time_in_a_folder(blobs, out):
     with open(out / "lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(OSError, match="Another process is writing to"):
-            compare(wish(blobs, out, fresh=True))
+            compare(settings(blobs, out, fresh=True))
     assert list((out / "cells").glob("*.json"))
 
 
 def test_settings_that_are_no_numbers(blobs, tmp_path):
     for value in ("NaN", "-Infinity", "1e999"):
         with pytest.raises(ValueError, match=f"has the value {value} for n_prototypes; give a finite number"):
-            compare(wish(blobs, tmp_path / "out", methods=("crc", f"n3:n_prototypes={value}")))
+            compare(settings(blobs, tmp_path / "out", methods=("crc", f"n3:n_prototypes={value}")))
 
 
 def test_the_folder_is_named_after_the_data_and_notes_are_told(tmp_path, monkeypatch):
@@ -263,7 +263,7 @@ def test_the_folder_is_named_after_the_data_and_notes_are_told(tmp_path, monkeyp
     data = write_stripes(tmp_path / "mine", scenes, per_class=2)
     monkeypatch.chdir(tmp_path)
     lines = []
-    found = compare(wish(data, None, methods=("crc",), features=("pixels",), repeats=1), tell=lines.append)
+    found = compare(settings(data, None, methods=("crc",), features=("pixels",), repeats=1), notify=lines.append)
     assert found.folder.name == "compare-mine"
     assert any(
         line.startswith("Note: These files hold 16 items of 8 classes; published were 2,688") for line in lines

@@ -1,4 +1,4 @@
-"""A cell in its process: results written whole, failures told in a sentence, trials, scaling."""
+"""A run in its process: results written whole, failures told in a sentence, trials, scaling."""
 
 import json
 import os
@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compare import strange_runs as strange_cells
 
+from compare import strange_runs
 from compare.problems import write_blobs
+from nearboost.base.disk import write_arrays, write_json
 from nearboost.catalogue.methods import METHODS
-from nearboost.compare import running
-from nearboost.compare.running import run_task
-from nearboost.compare.runs import name_of, prepared, read_result, smaller, write_arrays, write_json
+from nearboost.compare import processes
+from nearboost.compare.processes import file_name, read_result, run_task
+from nearboost.compare.runs import prepared, smaller
 
 STRANGE = "compare.strange_runs"
 TESTS = str(Path(__file__).resolve().parents[1])
@@ -56,7 +57,7 @@ def task(tmp_path):
 def strange(task, monkeypatch):
     """Tasks of a method that goes wrong as it is told to."""
     monkeypatch.setenv("PYTHONPATH", TESTS)  # for the process
-    strange_cells.register(table := dict(METHODS))
+    strange_runs.register(table := dict(METHODS))
     monkeypatch.setattr("nearboost.catalogue.methods.METHODS", table)
     return lambda does: {**task, "identity": {**IDENTITY, "method": f"strange:does={does}"}}
 
@@ -91,16 +92,16 @@ def test_what_went_wrong_is_told(strange, does, reason):
     assert read_result(Path(task["result"])) == result
 
 
-def test_a_cell_has_only_its_time(strange):
+def test_a_run_has_only_its_time(strange):
     started = time.monotonic()
     result = run_task(strange("sleep"), timeout=4, program=STRANGE)
-    assert result["reason"] == "Took longer than the 4 seconds allowed; give --cell-timeout more."
+    assert result["reason"] == "Took longer than the 4 seconds allowed; give --run-timeout more."
     assert time.monotonic() - started < 30
 
 
 def test_a_process_ends_with_its_parent(strange):
     task = strange("sleep")
-    child = subprocess.Popen((sys.executable, "-m", STRANGE), stdin=subprocess.PIPE, env=running._environment(1))
+    child = subprocess.Popen((sys.executable, "-m", STRANGE), stdin=subprocess.PIPE, env=processes._environment(1))
     child.stdin.write(json.dumps(task).encode() + b"\n")
     child.stdin.flush()
     with pytest.raises(subprocess.TimeoutExpired):
@@ -110,7 +111,7 @@ def test_a_process_ends_with_its_parent(strange):
 
 
 def test_threads_are_pinned():
-    assert {running._environment(3)[name] for name in running.THREAD_SETTINGS} == {"3"}
+    assert {processes._environment(3)[name] for name in processes.THREAD_SETTINGS} == {"3"}
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
@@ -128,11 +129,11 @@ def test_a_writer_killed_half_way_leaves_the_old_file(tmp_path):
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from nearboost.compare import runs as cells\n"
-        "cells.os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "cells.write_json(Path(sys.argv[1]), {'status': 'done', 'second': True})\n"
+        "from nearboost.base import disk\n"
+        "disk.os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "disk.write_json(Path(sys.argv[1]), {'status': 'done', 'second': True})\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], env=running._environment(1), check=False)
+    done = subprocess.run([sys.executable, "-c", code, str(path)], env=processes._environment(1), check=False)
     assert done.returncode == -signal.SIGKILL
     assert read_result(path) == {"status": "done"}
 
@@ -146,9 +147,9 @@ def test_other_content_is_no_result(tmp_path, content):
 
 
 def test_names_follow_the_identity():
-    assert name_of(IDENTITY) == name_of(dict(reversed(IDENTITY.items())))
-    others = {name_of({**IDENTITY, key: "other"}) for key in IDENTITY}
-    assert len(others | {name_of(IDENTITY)}) == len(IDENTITY) + 1
+    assert file_name(IDENTITY) == file_name(dict(reversed(IDENTITY.items())))
+    others = {file_name({**IDENTITY, key: "other"}) for key in IDENTITY}
+    assert len(others | {file_name(IDENTITY)}) == len(IDENTITY) + 1
 
 
 def test_scaling_looks_at_training_rows_only():

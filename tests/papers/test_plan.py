@@ -10,7 +10,7 @@ from papers.plan import Wish, describe_data, make_plan
 from papers.registry import ALIASES, experiments, find
 from papers.sets import SETS
 
-from nearboost.compare.runs import name_of
+from nearboost.compare.processes import file_name
 from nearboost.datasets import DataError
 
 RUNNABLE = [name for name, experiment in experiments().items() if not experiment.missing]
@@ -24,7 +24,7 @@ def test_every_name_builds_its_plan(name, root):
     pairs = [pair for pair in experiment.pairs() if pair[0].name in plan.panels]
     assert {(cell["panel"], cell["line"]) for cell in plan.cells} == {(p.name, line.name) for p, line in pairs}
     assert max(cell["identity"]["split"] for cell in plan.cells) == splits - 1
-    keys = [name_of(cell["identity"]) for cell in plan.cells]
+    keys = [file_name(cell["identity"]) for cell in plan.cells]
     assert len(set(keys)) == len(keys)
     assert all(cell["identity"]["settings"] for cell in plan.cells)
 
@@ -38,7 +38,7 @@ def test_what_cannot_run_yet_says_so(name, root):
 def test_same_cells_for_accuracy_and_times(root):
     """Tables 2.3 to 2.5 are three views of the same runs."""
     plans = [make_plan(find(f"thesis-table-2.{n}"), Wish(root, repeats=1)) for n in (3, 4, 5)]
-    keys = [{name_of(cell["identity"]) for cell in plan.cells} for plan in plans]
+    keys = [{file_name(cell["identity"]) for cell in plan.cells} for plan in plans]
     assert keys[0] == keys[1] == keys[2]
 
 
@@ -47,7 +47,7 @@ def test_another_setting_is_another_cell(root):
         make_plan(find("mlnn-figure-3"), Wish(root, repeats=1, threads=threads)).cells[0]["identity"]
         for threads in (1, 2)
     )
-    assert name_of(one) != name_of(other)
+    assert file_name(one) != file_name(other)
 
 
 def test_the_repeats_of_print_are_the_default(root):

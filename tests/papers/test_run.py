@@ -13,8 +13,9 @@ from papers.plan import Wish, make_plan, task_of
 from papers.registry import find
 from typer.testing import CliRunner
 
+from nearboost.base.disk import write_json
 from nearboost.cli.common import Exit
-from nearboost.compare.runs import failed, sentence_of, write_json
+from nearboost.compare.processes import error_sentence, failure
 from papers import run, work
 
 
@@ -28,7 +29,7 @@ def here(monkeypatch):
         try:
             result = work.run(task)
         except Exception as error:
-            result = failed(task["identity"], sentence_of(error))
+            result = failure(task["identity"], error_sentence(error))
         write_json(Path(task["result"]), result)
         return result
 

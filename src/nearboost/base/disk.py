@@ -1,11 +1,16 @@
 """Files that several processes may want, and disks that may be full."""
 
+import json
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearboost.base.errors import UsageError
 
@@ -64,6 +69,24 @@ def write_text(path: Path, text: str) -> None:
     """Write a text as a whole; what is no UTF-8 in names of files becomes ``?``."""
     with whole_file(path) as made:
         made.write_text(text, encoding="utf-8", errors="replace")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file as a whole; NaN and infinite numbers are refused."""
+    with whole_file(path) as made, open(made, "w", encoding="utf-8") as file:
+        json.dump(content, file, allow_nan=False)  # ASCII: names of files may hold bytes that are no text
+
+
+def write_arrays(path: Path, **arrays: NDArray[Any] | None) -> None:
+    """Write an npz file as a whole; arrays that are None are left out."""
+    with whole_file(path) as made, open(made, "wb") as file:
+        np.savez(file, **{name: array for name, array in arrays.items() if array is not None})  # type: ignore[arg-type]
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file, in memory."""
+    with np.load(path) as stored:
+        return dict(stored)
 
 
 @contextmanager

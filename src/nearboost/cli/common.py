@@ -21,7 +21,7 @@ class Exit(IntEnum):
     DONE = 0
     FAILED = 1
     USAGE = 2
-    PARTLY = 3  # done, with skipped files or failed cells
+    PARTLY = 3  # done, with skipped files or failed runs
     INTERRUPTED = 130
 
 
@@ -37,7 +37,7 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
             with _warnings_as_notes():
                 code = run(*args, **kwargs)
         except KeyboardInterrupt:
-            tell("Interrupted; what was finished is kept.")
+            notify("Interrupted; what was finished is kept.")
             code = Exit.INTERRUPTED
         except BrokenPipeError:  # whoever reads the output, such as head, has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -45,7 +45,7 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if os.environ.get("NEARBOOST_DEBUG"):
                 raise
-            tell(f"Error: {_sentence(error)}")
+            notify(f"Error: {_sentence(error)}")
             code = Exit.USAGE if isinstance(error, UsageError) else Exit.FAILED
         raise typer.Exit(code or Exit.DONE)
 
@@ -66,25 +66,25 @@ def _warnings_as_notes() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, UserWarning):
-                tell(f"Note: {message}")
+                notify(f"Note: {message}")
 
         warnings.showwarning = show
         yield
 
 
-def tell(text: str) -> None:
+def notify(text: str) -> None:
     """A line for people, on standard error, so that standard output stays clean for tables and JSON."""
     print(text, file=sys.stderr)  # noqa: T201
 
 
-def give(text: str) -> None:
+def echo(text: str) -> None:
     """A result, on standard output."""
     print(text, flush=True)  # noqa: T201  (now, so that a closed pipe is noticed here)
 
 
-def give_json(result: Any) -> None:
+def echo_json(result: Any) -> None:
     """A result for programs."""
-    give(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+    echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def progress() -> int:
@@ -92,19 +92,19 @@ def progress() -> int:
     return int(sys.stderr.isatty())
 
 
-def give_table(table: Any) -> None:
+def echo_table(table: Any) -> None:
     """A table of rich as a result: as wide as the terminal; in a file or a pipe wide enough for all columns."""
     from rich.console import Console
 
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def tell_skipped(skipped: dict[str, str], most: int = 10) -> Exit:
+def report_skipped(skipped: dict[str, str], most: int = 10) -> Exit:
     """The items that were left out, as far as they are few; and the exit code that says so."""
     for name, why in list(skipped.items())[:most]:
-        tell(f"Skipped {name}: {without_name(why, name)}")
+        notify(f"Skipped {name}: {without_name(why, name)}")
     if len(skipped) > most:
-        tell(f"Skipped {len(skipped) - most} more.")
+        notify(f"Skipped {len(skipped) - most} more.")
     return Exit.PARTLY if skipped else Exit.DONE
 
 

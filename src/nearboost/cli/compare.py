@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, give_table, progress, tell, tell_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, echo_table, notify, progress, report_skipped
 
 FEATURES = "Descriptors of images, with commas: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE."
 METHODS = "Methods, with commas, or all; with settings as in n3:n_prototypes=0.1."
@@ -33,10 +33,11 @@ def compare(
         typer.Option("--scale", help="Give features mean 0 and deviation 1; else rows are taken as they are."),
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Of each method.", show_default="all cores")] = None,
-    cell_timeout: Annotated[
+    run_timeout: Annotated[
         float | None,
         typer.Option(min=0.001, help="Seconds that a method may take on one split.", show_default="no limit"),
     ] = None,
+    cell_timeout: Annotated[float | None, typer.Option(min=0.001, hidden=True)] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> Exit:
@@ -46,15 +47,15 @@ def compare(
 
     Example: `nearboost compare pictures --features gist --methods knn,n3,rbf-svm --repeats 5 --out report`
     """
-    tell(f"Reading {data}.")  # at once: imports alone take a second
+    notify(f"Reading {data}.")  # at once: imports alone take a second
     import shlex
     import sys
 
-    from nearboost.compare.comparison import Wish
+    from nearboost.compare.comparison import Settings
     from nearboost.compare.comparison import compare as run
     from nearboost.compare.report.writing import without_pictures
 
-    wish = Wish(
+    settings = Settings(
         data,
         features=_listed(features),
         methods=_listed(methods),
@@ -66,26 +67,26 @@ def compare(
         fresh=fresh,
         scale=scale,
         threads=threads,
-        cell_timeout=cell_timeout,
+        run_timeout=run_timeout or cell_timeout,  # the former name of the option
         layout=layout,
         command=shlex.join(["nearboost", *sys.argv[1:]]),
     )
-    found = run(wish, tell, verbose=progress())
-    tell_skipped(found.skipped)
+    found = run(settings, notify, verbose=progress())
+    report_skipped(found.skipped)
     if as_json:
-        give_json({"report": str(found.report), **without_pictures(found.facts)})
+        echo_json({"report": str(found.report), **without_pictures(found.facts)})
     else:
         _show(found.facts)
-        give(f"Report: {found.report}")
+        echo(f"Report: {found.report}")
     return Exit.DONE if found.is_whole else Exit.PARTLY
 
 
 def _show(facts: dict[str, Any]) -> None:
     from nearboost.compare.report.terminal import as_table, summary
 
-    if facts["leaderboard"]:  # else the lines of the failed cells have said it all
-        give_table(as_table(facts))
-        give(summary(facts))
+    if facts["leaderboard"]:  # else the lines of the failed runs have said it all
+        echo_table(as_table(facts))
+        echo(summary(facts))
 
 
 def _listed(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped
 
 
 @command
@@ -36,9 +36,9 @@ def evaluate(
     found = evaluate_model(loaded, dataset, n_jobs=threads, verbose=progress())
     if found["trained_on"]:
         seen = f"{found['trained_on']} of the {found['items']} items"
-        tell(f"Note: {seen} were trained on, which flatters the model; measure it on others.")
+        notify(f"Note: {seen} were trained on, which flatters the model; measure it on others.")
     if as_json:
-        give_json(found)
+        echo_json(found)
     else:
-        give("\n".join(as_lines(found)))
-    return tell_skipped(found["skipped"])
+        echo("\n".join(as_lines(found)))
+    return report_skipped(found["skipped"])

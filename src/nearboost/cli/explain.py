@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json
+from nearboost.cli.common import Exit, command, echo, echo_json
 
 
 @command
@@ -40,9 +40,9 @@ def explain(
     if written is not None:
         draw_item(loaded, vote, item, written, most)
     if as_json:
-        give_json(asdict(vote) | {"picture": None if written is None else str(written)})
+        echo_json(asdict(vote) | {"picture": None if written is None else str(written)})
     else:
-        give("\n".join(as_lines(vote, most)))
+        echo("\n".join(as_lines(vote, most)))
         if written is not None:
-            give(f"Picture: {written}")
+            echo(f"Picture: {written}")
     return Exit.DONE

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped
 
 
 @command
@@ -40,12 +40,12 @@ def features(
     check_folder(out)
     dataset = open_dataset(data, layout)
     for note in dataset.notes:
-        tell(f"Note: {note}")
+        notify(f"Note: {note}")
     found = extract_rows(
         dataset, out, features=descriptor, model=model, seed=seed, n_jobs=threads, verbose=progress()
     )
     if as_json:
-        give_json(found)
+        echo_json(found)
     else:
-        give(f"Rows: {out / 'X.npy'} ({found['items']} of {found['numbers']} numbers)")
-    return tell_skipped(found["skipped"])
+        echo(f"Rows: {out / 'X.npy'} ({found['items']} of {found['numbers']} numbers)")
+    return report_skipped(found["skipped"])

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped
 
 
 @command
@@ -55,7 +55,7 @@ def fit(
         check_folder(store)
     dataset = open_dataset(data, layout)
     for note in dataset.notes:
-        tell(f"Note: {note}")
+        notify(f"Note: {note}")
     fitted = fit_model(
         choose_part(dataset, part, "train"),
         features=features,
@@ -69,11 +69,11 @@ def fit(
     )
     save(fitted.model, out)
     if getattr(fitted.model.last_step, "n_rounds_", None) == 0:
-        tell("Note: the plain vote of neighbours answers held-out items best, so no weights were learned.")
+        notify("Note: the plain vote of neighbours answers held-out items best, so no weights were learned.")
     if as_json:
-        give_json(summary_of(out) | {"skipped": fitted.skipped})
+        echo_json(summary_of(out) | {"skipped": fitted.skipped})
     else:
         accuracy = getattr(fitted.model.last_step, "held_out_accuracy_", None)
         held_out = "" if accuracy is None else f", held-out accuracy {accuracy:.1%}"
-        give(f"Model: {out} ({fitted.model.n_training} items, {len(fitted.model.classes)} classes{held_out})")
-    return tell_skipped(fitted.skipped)
+        echo(f"Model: {out} ({fitted.model.n_training} items, {len(fitted.model.classes)} classes{held_out})")
+    return report_skipped(fitted.skipped)

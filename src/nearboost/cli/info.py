@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json
+from nearboost.cli.common import Exit, command, echo, echo_json
 
 
 @command
@@ -23,7 +23,7 @@ def info(
 
     found = summary_of(model)
     if as_json:
-        give_json(found)
+        echo_json(found)
     else:
-        give("\n".join(as_lines(found)))
+        echo("\n".join(as_lines(found)))
     return Exit.DONE

@@ -7,7 +7,7 @@ import typer
 
 from nearboost import __version__
 from nearboost.base.errors import UsageError
-from nearboost.cli.common import Exit, command, give
+from nearboost.cli.common import Exit, command, echo
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
 COMMANDS: tuple[str, ...] = (
@@ -27,7 +27,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        give(__version__)
+        echo(__version__)
         raise typer.Exit
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, progress, tell, tell_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped
 
 
 @command
@@ -37,7 +37,7 @@ def predict(
     loaded = load_model(model)
     opened = open_items(loaded, items)
     for note in opened.notes:
-        tell(f"Note: {note}")
+        notify(f"Note: {note}")
     found = loaded.predict(opened.items, n_jobs=threads, verbose=progress())
     columns = prediction_columns(found, opened.names, top=top, reject_below=reject_below)
     skipped = {opened.names[place]: why for place, why in found.skipped.items()}
@@ -45,7 +45,7 @@ def predict(
         write_table(out, columns)
     if as_json:
         lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-        give_json({"predictions": lines, "skipped": skipped})
+        echo_json({"predictions": lines, "skipped": skipped})
     else:
-        give(as_csv(columns).rstrip("\n") if out is None else f"Predictions: {out} ({len(columns['name'])} items)")
-    return tell_skipped(skipped)
+        echo(as_csv(columns).rstrip("\n") if out is None else f"Predictions: {out} ({len(columns['name'])} items)")
+    return report_skipped(skipped)

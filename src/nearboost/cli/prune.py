@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, progress, report_skipped
 
 
 @command
@@ -38,11 +38,11 @@ def prune(
     target = out or model.with_name(f"{model.stem}-pruned.nb")
     found = prune_file(model, keep, target, data=data, layout=layout, n_jobs=threads, verbose=progress())
     if as_json:
-        give_json(found)
+        echo_json(found)
     else:
         before, after = found["before"], found["after"]
         kept = f"{after['prototypes']} prototypes of {before['prototypes']}"
-        give(f"Model: {target} ({kept}, {after['bytes']:,} bytes)")
+        echo(f"Model: {target} ({kept}, {after['bytes']:,} bytes)")
         if after["held_out_accuracy"] is not None and before["held_out_accuracy"] is not None:
-            give(f"Held-out accuracy {after['held_out_accuracy']:.1%}, before {before['held_out_accuracy']:.1%}")
-    return tell_skipped(found["skipped"])
+            echo(f"Held-out accuracy {after['held_out_accuracy']:.1%}, before {before['held_out_accuracy']:.1%}")
+    return report_skipped(found["skipped"])

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, give, give_json, progress, tell_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, progress, report_skipped
 
 
 @command
@@ -43,10 +43,10 @@ def suspects(
     if as_json:
         listed = [dict(zip(COLUMNS, one.in_columns(), strict=True)) for one in findings.suspects]
         facts = {"page": str(out), "table": str(table), "judged": findings.n_judged, "found": findings.n_suspects}
-        give_json(facts | {"suspects": listed, "skipped": skipped})
+        echo_json(facts | {"suspects": listed, "skipped": skipped})
     else:
         shown = len(findings.suspects)
         worst = f"the worst {shown:,} of " if shown < findings.n_suspects else ""
         found = f"{worst}{counted(findings.n_suspects, 'suspect')} of {findings.n_judged:,} judged items"
-        give(f"Page: {out} ({found}), table: {table}")
-    return tell_skipped(skipped)
+        echo(f"Page: {out} ({found}), table: {table}")
+    return report_skipped(skipped)

@@ -1,4 +1,4 @@
-"""Compare methods on the same splits: splits, rows, cells, and a report of them."""
+"""Compare methods on the same splits: splits, rows, runs, and a report of them."""
 
 import re
 import shutil
@@ -17,22 +17,22 @@ from nearboost.base.words import counted
 from nearboost.catalogue import descriptors, methods
 from nearboost.catalogue.descriptors import Descriptor, find_descriptor
 from nearboost.catalogue.methods import Method, find_methods
-from nearboost.compare.estimates import Tell, foretell_features, foretell_methods
-from nearboost.compare.parts import Job, make_parts, task_of
+from nearboost.compare.estimates import Notify, announce_features, announce_methods
+from nearboost.compare.parts import Job, make_parts, make_task
+from nearboost.compare.processes import DONE, FAILED, Result, failure, run_task
 from nearboost.compare.protocols import Split, make_splits
 from nearboost.compare.rows import open_source
-from nearboost.compare.running import run_task
-from nearboost.compare.runs import DONE, FAILED, Result, failed
 from nearboost.datasets import DataError, Dataset, open_dataset
-from nearboost.datasets.dataset import shown
+from nearboost.datasets.dataset import join_names
 from nearboost.pages.numbers import quantity
 
 MARK = "made-by-nearboost.txt"
+RUNS_FOLDER = "cells"  # as in folders of earlier versions, which go on
 WRITTEN = ("report.html", "results.json", "results.csv")
 
 
 @dataclass(frozen=True)
-class Wish:
+class Settings:
     """What to compare.
 
     Attributes
@@ -47,7 +47,7 @@ class Wish:
     fresh : whether to forget what an earlier call left there
     scale : whether features get mean 0 and deviation 1 on the training rows; else rows are taken as they are
     threads : of each method; None means all cores
-    cell_timeout : seconds that a method may take on one split
+    run_timeout : seconds that a method may take on one split
     layout : of the data, see `open_dataset`
     command : how to repeat it, for the report
     """
@@ -63,141 +63,141 @@ class Wish:
     fresh: bool = False
     scale: bool = False
     threads: int | None = None
-    cell_timeout: float | None = None
+    run_timeout: float | None = None
     layout: str = "auto"
     command: str = ""
 
 
 class Comparison(NamedTuple):
-    """What came out: the folder and the page, the facts on it, all cells, and the items that gave no row."""
+    """What came out: the folder and the page, the facts on it, all runs, and the items that have no row."""
 
     folder: Path
     report: Path
     facts: dict[str, Any]
-    cells: list[Result]
+    runs: list[Result]
     skipped: dict[str, str]
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was skipped and no cell failed."""
-        return not self.skipped and all(cell["status"] == DONE for cell in self.cells)
+        """Whether nothing was skipped and no run failed."""
+        return not self.skipped and all(run["status"] == DONE for run in self.runs)
 
 
-def compare(wish: Wish, tell: Tell = lambda text: None, verbose: int = 0) -> Comparison:
+def compare(settings: Settings, notify: Notify = lambda text: None, verbose: int = 0) -> Comparison:
     """Run each method on each split, as far as it has not been done yet, and write the report.
 
     Everything is kept in the output folder: ``report.html``, ``results.json``, ``results.csv``, the results of the
-    cells in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call goes on.
+    runs in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call continues.
     """
-    find_methods(wish.methods or methods.DEFAULT)  # mistakes are told before the data is read
-    dataset = open_wished(wish, verbose)
-    wish = replace(wish, protocol=wish.protocol or ("half" if dataset.part is None else "fixed"))
-    chosen, wanted = choose_features(wish, dataset), choose_methods(wish, dataset)
-    splits = make_splits(dataset, str(wish.protocol), wish.repeats, wish.seed)
-    folder = choose_folder(wish, dataset)
-    tell(plan_in_words(dataset, wish, len(splits), len(wanted)))
+    find_methods(settings.methods or methods.DEFAULT)  # mistakes are reported before the data is read
+    dataset = open_data(settings, verbose)
+    settings = replace(settings, protocol=settings.protocol or ("half" if dataset.part is None else "fixed"))
+    chosen, wanted = choose_features(settings, dataset), choose_methods(settings, dataset)
+    splits = make_splits(dataset, str(settings.protocol), settings.repeats, settings.seed)
+    folder = choose_folder(settings, dataset)
+    notify(describe_plan(dataset, settings, len(splits), len(wanted)))
     for note in dataset.notes:
-        tell(f"Note: {note}")
+        notify(f"Note: {note}")
     with one_writer(folder):
-        return compare_in(folder, wish, dataset, splits, chosen, wanted, tell, verbose)
+        return compare_in(folder, settings, dataset, splits, chosen, wanted, notify, verbose)
 
 
 def compare_in(
     folder: Path,
-    wish: Wish,
+    settings: Settings,
     dataset: Dataset,
     splits: Sequence[Split],
     chosen: Sequence[Descriptor | None],
     wanted: Sequence[Method],
-    tell: Tell,
+    notify: Notify,
     verbose: int,
 ) -> Comparison:
     """The comparison in a folder that no other process writes to meanwhile."""
     from nearboost.compare.report.facts import gather
     from nearboost.compare.report.writing import write_report
 
-    for name in ("cells", "features"):
-        prepare_own(folder / name, wish.fresh)
-    threads = count_threads(wish.threads)
+    for name in (RUNS_FOLDER, "features"):
+        prepare_folder(folder / name, settings.fresh)
+    threads = count_threads(settings.threads)
     source = open_source(dataset, folder / "features", threads, verbose)
-    foretell_features(chosen, dataset, splits, source, threads, tell)
-    with warnings_told(tell):
+    announce_features(chosen, dataset, splits, source, threads, notify)
+    with warnings_to(notify):
         parts, skipped = make_parts(dataset, splits, chosen, source, folder / "features")
     jobs = [
-        Job(method, part, task_of(method, part, dataset, wish, folder / "cells", threads))
+        Job(method, part, make_task(method, part, dataset, settings, folder / RUNS_FOLDER, threads))
         for part in parts
         for method in wanted
     ]
-    foretell_methods(jobs, tell)
-    cells = list(run_cells(jobs, dataset.is_multilabel, wish.cell_timeout, tell, verbose))
-    facts = gather(cells, dataset, splits, wish, skipped, thumbnails_of(dataset))
-    report = write_report(folder, facts, cells)
-    return Comparison(folder, report, facts, cells, skipped)
+    announce_methods(jobs, notify)
+    runs = list(run_all(jobs, dataset.is_multilabel, settings.run_timeout, notify, verbose))
+    facts = gather(runs, dataset, splits, settings, skipped, make_thumbnailer(dataset))
+    report = write_report(folder, facts, runs)
+    return Comparison(folder, report, facts, runs, skipped)
 
 
 @contextmanager
-def warnings_told(tell: Tell) -> Iterator[None]:
-    """Warnings as sentences for people, each once."""
+def warnings_to(notify: Notify) -> Iterator[None]:
+    """Pass warnings on as sentences for people, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    for said in dict.fromkeys(str(warning.message) for warning in caught):
-        tell(said)
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        notify(message)
 
 
-def open_wished(wish: Wish, verbose: int = 0) -> Dataset:
+def open_data(settings: Settings, verbose: int = 0) -> Dataset:
     """The data, with the classes asked for."""
-    dataset = open_dataset(wish.data, wish.layout, verbose=verbose)
-    if not wish.classes:
+    dataset = open_dataset(settings.data, settings.layout, verbose=verbose)
+    if not settings.classes:
         return dataset
-    fewer = dataset.with_classes(wish.classes)
+    fewer = dataset.with_classes(settings.classes)
     if len(fewer.classes) < 2:
-        there = shown(dataset.classes)
-        raise DataError(f"--classes names {fewer.classes[0]!r} alone; name at least two of {there}.")
+        names = join_names(dataset.classes)
+        raise DataError(f"--classes names {fewer.classes[0]!r} alone; name at least two of {names}.")
     return fewer
 
 
-def plan_in_words(dataset: Dataset, wish: Wish, n_splits: int, n_methods: int) -> str:
+def describe_plan(dataset: Dataset, settings: Settings, n_splits: int, n_methods: int) -> str:
     """What is compared on what."""
     held = f"{dataset.name}: {len(dataset):,} {dataset.kind} of {len(dataset.classes):,} classes"
     many = f"{counted(n_splits, 'split')}, {counted(n_methods, 'method')}"
-    return f"{held}; protocol {wish.protocol}, {many}."
+    return f"{held}; protocol {settings.protocol}, {many}."
 
 
-def choose_features(wish: Wish, dataset: Dataset) -> list[Descriptor | None]:
+def choose_features(settings: Settings, dataset: Dataset) -> list[Descriptor | None]:
     """The descriptors; vectors need none."""
     if dataset.kind == "vectors":
-        if wish.features:
+        if settings.features:
             raise DataError(f"{dataset.name} has vectors, which need no features; leave out --features.")
         return [None]
-    names = [name.strip() for name in wish.features or (descriptors.DEFAULT,)]
+    names = [name.strip() for name in settings.features or (descriptors.DEFAULT,)]
     return [find_descriptor(name) for name in dict.fromkeys(names)]
 
 
-def choose_methods(wish: Wish, dataset: Dataset) -> list[Method]:
+def choose_methods(settings: Settings, dataset: Dataset) -> list[Method]:
     """The methods; by default, those of the usual ones that take the labels there are."""
-    if wish.methods:
-        return find_methods(wish.methods)
+    if settings.methods:
+        return find_methods(settings.methods)
     usual = find_methods(methods.DEFAULT)
     return [method for method in usual if method.multilabel] if dataset.is_multilabel else usual
 
 
-def choose_folder(wish: Wish, dataset: Dataset) -> Path:
+def choose_folder(settings: Settings, dataset: Dataset) -> Path:
     """The output folder, outside of the data."""
-    data = Path(wish.data).resolve()
+    data = Path(settings.data).resolve()
     name = data.name if data.is_dir() else dataset.name  # a folder's own name, whatever set it was taken for
-    folder = Path(wish.out or "compare-" + re.sub(r"[^\w.-]+", "-", name))
+    folder = Path(settings.out or "compare-" + re.sub(r"[^\w.-]+", "-", name))
     if data.is_dir() and folder.resolve().is_relative_to(data):
         raise UsageError(f"The output folder {folder} lies within the data; give one outside with --out.")
     check_folder(folder)
     foreign = [folder / name for name in WRITTEN if (folder / name).exists()]
-    if foreign and not (folder / "cells" / MARK).exists():
+    if foreign and not (folder / RUNS_FOLDER / MARK).exists():
         raise UsageError(f"{foreign[0]} did not come from here; give another output folder with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def prepare_own(folder: Path, fresh: bool) -> None:
+def prepare_folder(folder: Path, fresh: bool) -> None:
     """A folder that is ours alone, which a file in it says; nobody else's files are ever removed."""
     mark = folder / MARK
     if folder.exists() and not mark.exists() and any(folder.iterdir()):
@@ -208,25 +208,25 @@ def prepare_own(folder: Path, fresh: bool) -> None:
     mark.write_text("Made by nearboost compare, which removes this folder when called with --fresh.\n")
 
 
-def run_cells(
-    jobs: Sequence[Job], several_labels: bool, timeout: float | None, tell: Tell, verbose: int
+def run_all(
+    jobs: Sequence[Job], several_labels: bool, timeout: float | None, notify: Notify, verbose: int
 ) -> Iterator[Result]:
-    """The result of each cell, run now or found; failed ones are tried again."""
+    """The result of each run, done now or found; failed ones are tried again."""
     with progress_bar("Comparing", len(jobs), verbose) as advance:
         for number, job in enumerate(jobs, start=1):
             result = job.known
             is_old = result is not None
             if result is None and several_labels and not job.method.multilabel:
                 reason = f"{job.method.title} takes one label for each item, not several."
-                result = failed(job.task["identity"], reason)
+                result = failure(job.task["identity"], reason)
             elif result is None:
                 result = run_task(job.task, timeout)
-            tell(f"{number}/{len(jobs)}  {line_of(result, is_old)}")
+            notify(f"{number}/{len(jobs)}  {describe_run(result, is_old)}")
             advance()
             yield result
 
 
-def thumbnails_of(dataset: Dataset) -> Callable[[str], str | None]:
+def make_thumbnailer(dataset: Dataset) -> Callable[[str], str | None]:
     """What draws an item by its name: a small copy of an image, nothing for a vector."""
     if dataset.kind == "vectors":
         return lambda name: None
@@ -244,8 +244,8 @@ def thumbnails_of(dataset: Dataset) -> Callable[[str], str | None]:
     return draw
 
 
-def line_of(result: Result, is_old: bool) -> str:
-    """A cell in one line, for people who wait."""
+def describe_run(result: Result, is_old: bool) -> str:
+    """A run in one line, for people who wait."""
     where = f"{result['method']}, {result['features']}, split {result['split'] + 1}"
     if result["status"] == FAILED:
         return f"{where}: failed. {result['reason']}"

@@ -1,4 +1,4 @@
-"""How long the slow ones will take, from small trials, told before they start.
+"""How long slow descriptors and methods will take, estimated by small trials before they start.
 
 A descriptor is tried on a few images. Its steps learn from at most 200,000 patches of the training images, which
 takes as many times longer as there are more patches than in the trial. It describes each training image twice.
@@ -22,13 +22,12 @@ from nearboost.base.images import read_image
 from nearboost.base.words import roughly
 from nearboost.catalogue.descriptors import Descriptor
 from nearboost.compare.parts import Job
+from nearboost.compare.processes import DONE, Task, run_task
 from nearboost.compare.protocols import Split
 from nearboost.compare.rows import Source
-from nearboost.compare.running import run_task
-from nearboost.compare.runs import DONE, Task
 from nearboost.datasets import Dataset
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 TRIAL_IMAGES = 6
 MOST_PATCHES = 200_000
@@ -36,13 +35,13 @@ TRIAL_ROWS, TRIAL_QUERIES = 150, 10
 TRIAL_SECONDS = 60.0
 
 
-def foretell_features(
+def announce_features(
     chosen: Sequence[Descriptor | None],
     dataset: Dataset,
     splits: Sequence[Split],
     source: Source,
     threads: int,
-    tell: Tell,
+    notify: Notify,
 ) -> None:
     """Say how long slow descriptors will take that are still to be made."""
     for descriptor in chosen:
@@ -51,32 +50,32 @@ def foretell_features(
         missing = [split for split in splits if not source.has_rows(split, descriptor)]
         if not missing:
             continue
-        tell(f"Trying {descriptor.title} on a few images, for an estimate of the time.")
+        notify(f"Trying {descriptor.title} on a few images, for an estimate of the time.")
         images = [str(dataset.items[i]) for i in np.union1d(missing[0].train, missing[0].test).tolist()]
         seconds = estimate_features(descriptor, images, len(missing[0].train), len(missing), threads)
-        tell_time(f"{descriptor.title} of {len(images):,} images", seconds, tell)
+        announce_time(f"{descriptor.title} of {len(images):,} images", seconds, notify)
 
 
-def foretell_methods(jobs: Sequence[Job], tell: Tell) -> None:
+def announce_methods(jobs: Sequence[Job], notify: Notify) -> None:
     """Say how long slow methods will take with each kind of features, from a trial on one split."""
     waiting: dict[str, list[Job]] = {}
     for job in jobs:
         if job.method.slow and job.known is None:
             waiting.setdefault(f"{job.method.title} on {job.part.features}", []).append(job)
     for title, same in waiting.items():
-        tell(f"Trying {title}, on few rows, for an estimate of the time.")
-        one = estimate_cell(same[0])
-        tell_time(title, None if one is None else one * len(same), tell)
+        notify(f"Trying {title}, on few rows, for an estimate of the time.")
+        one = estimate_run(same[0])
+        announce_time(title, None if one is None else one * len(same), notify)
 
 
-def tell_time(what: str, seconds: float | None, tell: Tell) -> None:
-    tell(f"{what}: {'takes an unknown time' if seconds is None else roughly(seconds)}.")
+def announce_time(what: str, seconds: float | None, notify: Notify) -> None:
+    notify(f"{what}: {'takes an unknown time' if seconds is None else roughly(seconds)}.")
 
 
 def estimate_features(
     descriptor: Descriptor, images: Sequence[str], n_train: int, n_splits: int, threads: int
 ) -> float | None:
-    """Seconds to describe images for each split; None where the trial says nothing."""
+    """Seconds to describe images for each split; None where the trial fails."""
     few = images[:: max(1, len(images) // TRIAL_IMAGES)][:TRIAL_IMAGES]
     transformer = descriptor.make(0, threads)
     try:
@@ -89,7 +88,7 @@ def estimate_features(
             loaded = perf_counter()
             transformer.transform(few)
             each = (perf_counter() - loaded) / len(few)
-    except Exception:  # a broken image among them, or too few for the words: the run itself will tell
+    except Exception:  # a broken image among them, or too few for the words: the real one will say so
         return None
     if not descriptor.learned:
         return len(images) * each
@@ -104,8 +103,8 @@ def patches_of(images: Sequence[str]) -> float:
     return 3 * sum(height * width / 16 for height, width in sizes) / len(sizes)
 
 
-def estimate_cell(job: Job) -> float | None:
-    """Seconds that a cell will take; None where the trials fail or are as large as the cell."""
+def estimate_run(job: Job) -> float | None:
+    """Seconds that a run will take; None where the trials fail or are as large as the run."""
     task, n_train, n_test = job.task, job.part.n_train, job.part.n_test
     few = min(TRIAL_ROWS, n_train // 4)
     if few < 20:

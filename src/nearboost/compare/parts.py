@@ -1,4 +1,4 @@
-"""The cells of a comparison: each split in each kind of features, and each method on it."""
+"""The runs of a comparison: each split in each kind of features, and each method on it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nearboost
+from nearboost.base.disk import write_arrays
 from nearboost.base.machine import describe_versions
 from nearboost.catalogue.descriptors import Descriptor
 from nearboost.catalogue.methods import Method
+from nearboost.compare.processes import DONE, Result, Task, file_name, read_result
 from nearboost.compare.protocols import Split
 from nearboost.compare.rows import VECTORS, Source, SplitRows, hash_of_texts
-from nearboost.compare.runs import DONE, Result, Task, name_of, read_result, write_arrays
 from nearboost.datasets import DataError, Dataset
 
 
@@ -31,7 +32,7 @@ class Part(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A cell to come."""
+    """A run to come."""
 
     method: Method
     part: Part
@@ -102,18 +103,18 @@ def label_codes(dataset: Dataset) -> NDArray[np.int64]:
     return np.array([number[str(label)] for label in dataset.labels], dtype=np.int64)
 
 
-def task_of(method: Method, part: Part, dataset: Dataset, wish: Any, folder: Path, threads: int) -> Task:
-    """What the process of a cell is told."""
+def make_task(method: Method, part: Part, dataset: Dataset, settings: Any, folder: Path, threads: int) -> Task:
+    """The task of a run."""
     identity = {
         "data": dataset.name,
         "content": part.content,
         "classes": list(dataset.classes),
         "features": part.features,
         "rows": part.rows.stem if part.features == VECTORS else part.rows.parent.name,
-        "scale": wish.scale,
+        "scale": settings.scale,
         "method": method.name,
         "parameters": plain(method.make(part.seed, threads).get_params(deep=True)),
-        "protocol": wish.protocol,
+        "protocol": settings.protocol,
         "split": part.number,
         "seed": part.seed,
         "threads": threads,
@@ -125,7 +126,7 @@ def task_of(method: Method, part: Part, dataset: Dataset, wish: Any, folder: Pat
         "identity": identity,
         "classes": list(dataset.classes),
         **files,
-        "result": str(folder / name_of(identity)),
+        "result": str(folder / file_name(identity)),
     }
 
 

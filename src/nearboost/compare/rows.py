@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.disk import reserve, whole_file
+from nearboost.base.disk import reserve, whole_file, write_json
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import float_type
 from nearboost.catalogue.descriptors import Descriptor, describe
 from nearboost.compare.protocols import Split
-from nearboost.compare.runs import write_json
 from nearboost.datasets import Dataset
 
 BLOCK_BYTES = 2**26

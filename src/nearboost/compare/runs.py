@@ -1,23 +1,17 @@
-"""A cell: one method on one split, run in a process of its own, its result one JSON file.
+"""One run of a comparison: one method on one split, in a process of its own.
 
-``python -m nearboost.compare.runs`` is that process: it reads one task, a line of JSON, from standard input,
-and ends early when its parent does. `running` is the parent's side.
+``python -m nearboost.compare.runs`` is that process (see `processes`). Its task holds, besides ``identity`` and
+``result``,
 
-What a task holds:
-
-- ``identity``: all that the result depends on; its hash names the file
-- ``rows``: npy file of all rows, ``table``: npz file of the split (see `write_arrays`)
-- ``classes``: the class names, ``result``: where to write
+- ``rows``: npy file of all rows
+- ``table``: npz file of the split: numbers of rows, labels (codes or 0/1), names and groups
+- ``classes``: the class names
 - ``n_train``, ``n_test``: for a trial on so many rows only
 """
 
-import hashlib
-import json
-import os
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -26,41 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.disk import whole_file
+from nearboost.base.disk import read_arrays
 from nearboost.base.validation import float_type
+from nearboost.compare.processes import DONE, Result, Task, serve
 
-DONE, FAILED = "done", "failed"
-WORST, MOST_PROTOTYPES = 24, 60  # shown in the report
+N_MISTAKES, N_PROTOTYPES = 24, 60  # shown in the report
 WARM_CLASSES, WARM_ROWS = 3, 8
 
-Task = dict[str, Any]
-Result = dict[str, Any]
-
-
-def name_of(identity: dict[str, Any]) -> str:
-    """The file of a cell: equal for equal identities, other for any change."""
-    text = json.dumps(identity, sort_keys=True)
-    return f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a file as a whole."""
-    with whole_file(path) as made, open(made, "w", encoding="utf-8") as file:
-        json.dump(content, file, allow_nan=False)  # ASCII: names of files may hold bytes that are no text
-
-
-def read_result(path: Path) -> Result | None:
-    """The result in a file; None where there is none or where something else wrote it."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found.get("status") in (DONE, FAILED) else None
-
-
-def failed(identity: dict[str, Any], reason: str) -> Result:
-    """The result of a cell that has none."""
-    return {**identity, "status": FAILED, "reason": reason}
+SplitArrays = dict[str, NDArray[Any]]
 
 
 def run(task: Task) -> Result:
@@ -78,7 +45,7 @@ def run(task: Task) -> Result:
     warm_up(estimator, X, y)
     with convergence_warnings() as warned:
         started = perf_counter()
-        fit(estimator, X, y, table.get("train_groups"))
+        fit_estimator(estimator, X, y, table.get("train_groups"))
         fitted = perf_counter()
     answers = estimator.predict(queries)
     answered = perf_counter()
@@ -95,9 +62,7 @@ def run(task: Task) -> Result:
     }
     if "n_train" in task:
         return result
-    from nearboost.compare.judging import judge
-
-    return {**result, **judge(estimator, queries, truth, answers, table, task["classes"])}
+    return {**result, **assess(estimator, queries, truth, answers, table, task["classes"])}
 
 
 def prepared(
@@ -114,7 +79,7 @@ def prepared(
     return X, queries
 
 
-def fit(estimator: Any, X: Any, y: Any, groups: Any) -> None:
+def fit_estimator(estimator: Any, X: Any, y: Any, groups: Any) -> None:
     """Fit; groups go to those that divide the training rows by them."""
     from sklearn.utils.validation import has_fit_parameter
 
@@ -172,17 +137,6 @@ def _peak_of_other_systems() -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 1024
 
 
-def write_arrays(path: Path, **columns: NDArray[Any] | None) -> None:
-    """The arrays of a split: ``train`` and ``test`` (numbers of rows), labels (codes or 0/1), names, groups."""
-    with whole_file(path) as made, open(made, "wb") as file:
-        np.savez(file, **{name: column for name, column in columns.items() if column is not None})  # type: ignore[arg-type]
-
-
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with np.load(path) as stored:
-        return dict(stored)
-
-
 def smaller(table: dict[str, NDArray[Any]], n_train: int, n_test: int) -> dict[str, NDArray[Any]]:
     """So many rows of a split, spread over it: its order is often that of the classes."""
     sizes = {"train": n_train, "test": n_test}
@@ -193,32 +147,123 @@ def smaller(table: dict[str, NDArray[Any]], n_train: int, n_test: int) -> dict[s
     return {name: column[chosen[name.partition("_")[0]]] for name, column in table.items()}
 
 
-def sentence_of(error: BaseException) -> str:
-    """What an exception says, in one line."""
-    said = " ".join(str(error).split())
-    if isinstance(error, MemoryError):
-        return f"Ran out of memory. {said}".strip()
-    return said if isinstance(error, ValueError) and said else f"{type(error).__name__}: {said}"
+def assess(
+    estimator: Any,
+    queries: NDArray[Any],
+    truth: NDArray[Any],
+    answers: NDArray[Any],
+    table: SplitArrays,
+    classes: Sequence[str],
+) -> dict[str, Any]:
+    """Everything but times and memory, as plain numbers and texts."""
+    from nearboost.measures.metrics import confusion, measure, reliability
+
+    answers = np.asarray(answers).astype(np.int64)
+    probabilities = class_outputs(estimator, "predict_proba", queries, len(classes))
+    scores = (
+        class_outputs(estimator, "decision_function", queries, len(classes)) if probabilities is None else None
+    )
+    found: dict[str, Any] = {
+        "prototypes": count_prototypes(estimator, len(table["train"])),
+        "chosen": chosen_settings(estimator),
+        "gallery": gallery(estimator, table, classes),
+        "truth": truth.tolist(),
+        "predictions": answers.tolist(),
+    }
+    if truth.ndim == 2:
+        measures = measure(truth, answers, classes, probabilities=probabilities, scores=scores)
+        return {**found, "measures": measures, "confusion": None, "reliability": None, "mistakes": []}
+    true_names, said = class_names(truth, classes), class_names(answers, classes)
+    return {
+        **found,
+        "measures": measure(true_names, said, classes, probabilities=probabilities, scores=scores),
+        "confusion": confusion(true_names, said, classes),
+        "reliability": None if probabilities is None else reliability(true_names, said, classes, probabilities),
+        "mistakes": worst_mistakes(truth, answers, probabilities, table["test_names"], classes),
+    }
 
 
-def serve(work: Callable[[Task], Result]) -> None:
-    """Read a task, let ``work`` make its result, write it: all that a process for cells does."""
-    import joblib  # type: ignore[import-untyped]
+def class_outputs(estimator: Any, name: str, queries: NDArray[Any], n_classes: int) -> NDArray[np.float64] | None:
+    """Probabilities or scores with a column for each class; those that the training rows lack come last."""
+    if not hasattr(estimator, name):
+        return None
+    given = np.asarray(getattr(estimator, name)(queries), dtype=np.float64)
+    if given.ndim == 1:
+        given = np.column_stack([-given, given])
+    if given.shape[1] == n_classes:
+        return given
+    full = np.full((len(given), n_classes), 0.0 if name == "predict_proba" else given.min() - 1)
+    full[:, np.asarray(estimator.classes_, dtype=np.int64)] = given
+    return full
 
-    task = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    warnings.simplefilter("ignore")
-    try:
-        with joblib.parallel_backend("threading"):  # in this process, where memory is seen and threads are counted
-            result = work(task)
-    except Exception as error:
-        result = failed(task["identity"], sentence_of(error))
-    write_json(Path(task["result"]), result)
+
+def worst_mistakes(
+    truth: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    probabilities: NDArray[np.float64] | None,
+    names: NDArray[Any],
+    classes: Sequence[str],
+) -> list[dict[str, Any]]:
+    """The wrong answers that were given with the most confidence; the first ones where there is none to tell."""
+    wrong = np.flatnonzero(truth != answers)
+    sure = np.zeros(len(wrong)) if probabilities is None else probabilities[wrong, answers[wrong]]
+    order = np.argsort(-sure, kind="stable")[:N_MISTAKES]
+    return [
+        {
+            "name": str(names[i]),
+            "truth": classes[truth[i]],
+            "said": classes[answers[i]],
+            "probability": None if probabilities is None else float(sure[at]),
+        }
+        for at, i in zip(order.tolist(), wrong[order].tolist(), strict=True)
+    ]
 
 
-def _end_with_parent() -> None:
-    sys.stdin.read()
-    os._exit(1)
+def count_prototypes(estimator: Any, n_train: int) -> int | None:
+    """How many training rows an answer may need: those compared with, or support vectors; None for none."""
+    model = getattr(estimator, "best_estimator_", estimator)
+    if hasattr(model, "n_support_"):
+        return int(np.sum(model.n_support_))
+    if hasattr(model, "prototypes_"):
+        from_few = model.vote_from == "prototypes" or (
+            model.vote_from == "auto" and model.n_prototypes is not None
+        )
+        return len(model.prototypes_) if from_few else n_train
+    compares = type(model).__module__.startswith(("nearboost.inn", "nearboost.boosting"))
+    return n_train if compares else None
+
+
+def chosen_settings(estimator: Any) -> dict[str, Any]:
+    """What was chosen inside the training rows."""
+    if hasattr(estimator, "best_params_"):
+        return {name: np.asarray(value).item() for name, value in estimator.best_params_.items()}
+    names = ("n_neighbors_", "n_rounds_", "rank_", "damping_", "step_")
+    found = {name.rstrip("_"): getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    return {name: np.asarray(value).item() for name, value in found.items() if np.ndim(value) == 0}
+
+
+def gallery(estimator: Any, table: SplitArrays, classes: Sequence[str]) -> list[dict[str, Any]]:
+    """The training rows with the largest weights, for methods that learn weights of rows."""
+    if not hasattr(estimator, "coefficients_") or not len(estimator.prototypes_):
+        return []
+    coefficients = estimator.coefficients_
+    dense = coefficients.toarray() if hasattr(coefficients, "toarray") else np.asarray(coefficients)
+    weights = np.abs(dense).reshape(len(dense), -1).sum(axis=1)
+    order = np.argsort(-weights, kind="stable")[:N_PROTOTYPES]
+    rows = np.asarray(estimator.prototypes_)[order]
+    return [
+        {"name": str(table["train_names"][row]), "weight": float(weight), "class": said}
+        for row, weight, said in zip(
+            rows.tolist(), weights[order].tolist(), class_names(table["train_labels"][rows], classes), strict=True
+        )
+    ]
+
+
+def class_names(labels: NDArray[Any], classes: Sequence[str]) -> list[str]:
+    """The class of each row; several labels are joined."""
+    if labels.ndim == 1:
+        return [classes[code] for code in labels.tolist()]
+    return [", ".join(classes[c] for c in np.flatnonzero(row).tolist()) for row in labels]
 
 
 if __name__ == "__main__":

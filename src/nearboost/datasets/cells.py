@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nearboost.datasets.dataset import DataError, Dataset, shown
+from nearboost.datasets.dataset import DataError, Dataset, join_names
 from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder
 from nearboost.datasets.folders import image_dataset
 from nearboost.datasets.published import compared
@@ -61,7 +61,7 @@ def _cells(table: LabelTable) -> tuple[list[str], list[str]]:
     missing = [number for number in numbers if number.lstrip("0") not in by_number]
     if missing:
         raise DataError(
-            f"{table.path} names cells without an image: {shown(missing, 3)}; expected 001.png and so on."
+            f"{table.path} names cells without an image: {join_names(missing, 3)}; expected 001.png and so on."
         )
     images = [by_number[number.lstrip("0")] for number in numbers]
     masks = masks_beside(images, found.masks)

@@ -81,9 +81,8 @@ class Dataset:
         """These classes only; of a set with several labels, those columns and the items that have one of them."""
         unknown = [name for name in names if name not in self.classes]
         if unknown or not names:
-            raise DataError(
-                f"{self.name} has no class {unknown[0] if unknown else ''!r}; choose among {shown(self.classes)}."
-            )
+            wrong, known = unknown[0] if unknown else "", join_names(self.classes)
+            raise DataError(f"{self.name} has no class {wrong!r}; choose among {known}.")
         kept = tuple(name for name in self.classes if name in set(names))
         if self.is_multilabel:
             columns = [self.classes.index(name) for name in kept]
@@ -93,7 +92,7 @@ class Dataset:
         return replace(self.take(np.isin(self.labels, kept)), classes=kept)
 
 
-def shown(names: Sequence[str], most: int = 15) -> str:
+def join_names(names: Sequence[str], most: int = 15) -> str:
     """Names for a sentence, the first few of many."""
     listed = ", ".join(map(str, names[:most]))
     return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"

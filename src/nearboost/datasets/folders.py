@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from nearboost.base.words import counted
-from nearboost.datasets.dataset import DataError, Dataset, as_labels, shown
+from nearboost.datasets.dataset import DataError, Dataset, as_labels, join_names
 from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder, subfolders
 from nearboost.datasets.tables import FILE_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
 
@@ -42,7 +42,7 @@ def read_image_folder(path: str | os.PathLike[str], class_of: ClassOf = str, nam
     if not labels:
         raise DataError(f"{root} holds no images in its subfolders; expected {EXPECTED}.")
     if others:
-        notes.append(f"Left out folders that are no class of the set: {shown(sorted(set(others)))}.")
+        notes.append(f"Left out folders that are no class of the set: {join_names(sorted(set(others)))}.")
     notes += [*_left_out(root), *found.notes()]
     part_of_each = None if "" in parts else parts
     masks = masks_beside(found.images, found.masks)
@@ -87,7 +87,7 @@ def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) ->
     if missing:
         are = "is" if len(missing) == 1 else "are"
         raise DataError(
-            f"{source} names {counted(len(missing), 'file')} that {are} not there: {shown(missing, 3)}."
+            f"{source} names {counted(len(missing), 'file')} that {are} not there: {join_names(missing, 3)}."
         )
     repeated = len(paths) - len(set(paths))
     if repeated:
@@ -115,7 +115,7 @@ def _left_out(root: Path) -> list[str]:
     """Sentences about folders beside train/ and test/, and about images outside of the class folders."""
     folders = part_folders(root)
     beside = [path.name for path in subfolders(root) if "" not in folders and path not in folders.values()]
-    notes = [f"Left out {shown(beside)}, beside train and test."] if beside else []
+    notes = [f"Left out {join_names(beside)}, beside train and test."] if beside else []
     stray = {folder: len(find_images(folder, deep=False)) for folder in {root, *folders.values()}}
     return notes + [
         f"Left out {counted(n, 'image')} in {folder.name}/ itself, outside of the class folders."

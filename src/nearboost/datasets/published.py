@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from nearboost.datasets.dataset import DataError, Dataset, shown
+from nearboost.datasets.dataset import DataError, Dataset, join_names
 from nearboost.datasets.files import subfolders
 
 
@@ -53,5 +53,9 @@ def require_folders(folder: Path, expected: Sequence[str], found: set[str] | Non
     there = {path.name for path in subfolders(folder)} if found is None else found
     missing = [name for name in expected if name not in there]
     if missing:
-        some = f"folder {missing[0]!r}" if len(missing) == 1 else f"folders {shown([repr(n) for n in missing], 5)}"
-        raise DataError(f"{folder} has no {some}; expected {shown(expected, 20)}.")
+        some = (
+            f"folder {missing[0]!r}"
+            if len(missing) == 1
+            else f"folders {join_names([repr(n) for n in missing], 5)}"
+        )
+        raise DataError(f"{folder} has no {some}; expected {join_names(expected, 20)}.")

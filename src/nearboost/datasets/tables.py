@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearboost.datasets.dataset import DataError, shown
+from nearboost.datasets.dataset import DataError, join_names
 
 LABEL_COLUMNS = ("label", "class", "category", "target", "y")
 FILE_COLUMNS = ("file_name", "filename", "file", "path", "name")
@@ -35,7 +35,7 @@ class LabelTable:
         """The same; a sentence where there is none, or a cell is empty."""
         name = next((name for name in names if name in self.columns), None)
         if name is None:
-            there = shown(list(self.columns))
+            there = join_names(list(self.columns))
             raise DataError(f"{self.path} has the columns {there}; expected one called {' or '.join(names)}.")
         found = self.columns[name]
         if "" in found:
@@ -79,7 +79,7 @@ def read_csv(path: Path, header: Sequence[str] | None = None) -> LabelTable:
     for number, line in enumerate(body, start=len(lines) - len(body) + 1):
         if len(line) != len(names):
             raise DataError(
-                f"{path} has {len(line)} values in line {number}; expected {len(names)}: {shown(names)}."
+                f"{path} has {len(line)} values in line {number}; expected {len(names)}: {join_names(names)}."
             )
     return LabelTable(path, {name: [line[i].strip() for line in body] for i, name in enumerate(names)})
 

@@ -7,8 +7,8 @@ import os
 import shutil
 
 import pytest
-from compare.report.test_page import HOSTILE, hostile_facts
 
+from compare.report.test_page import HOSTILE, hostile_facts
 from compare.sample_facts import bare, many_classes, scenes
 from nearboost.compare.report.page import render
 

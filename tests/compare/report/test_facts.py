@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearboost.compare.comparison import Wish
+from nearboost.compare.comparison import Settings
 from nearboost.compare.protocols import Split
 from nearboost.compare.report.facts import gather, merged, warned
 from nearboost.datasets import Dataset
@@ -50,7 +50,7 @@ def facts(cells, n_splits):
     labels = np.array(CLASSES * 10)
     data = Dataset("toy", "vectors", np.zeros((30, 2)), labels, CLASSES, [f"row {i}" for i in range(30)])
     splits = [Split(np.arange(15), np.arange(15, 30), seed) for seed in range(n_splits)]
-    return gather(cells, data, splits, Wish("toy.npz", protocol="half"), {}, lambda name: None)
+    return gather(cells, data, splits, Settings("toy.npz", protocol="half"), {}, lambda name: None)
 
 
 def test_one_split_is_judged_by_its_items():

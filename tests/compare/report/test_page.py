@@ -41,7 +41,7 @@ def headings(page):
 def test_sections_in_order(page):
     assert headings(page) == [
         "Leaderboard",
-        "Failed cells",
+        "Failed runs",
         "What accuracy costs",
         "Confusion",
         "Classes",
@@ -141,9 +141,9 @@ def test_tables_have_headers_for_screen_readers(page):
     assert len(page.all("caption")) == len(page.all("table")) == 5
 
 
-def test_failed_cells_have_their_reason(page):
-    assert page.tables()["Failed cells"][1] == ["unn", "3", "killed after 600 s: the limit of one cell"]
-    assert any(element["text"] == "1 cell failed" for element in page.all("a", href="#failed"))
+def test_failed_runs_have_their_reason(page):
+    assert page.tables()["Failed runs"][1] == ["unn", "3", "killed after 600 s: the limit of one cell"]
+    assert any(element["text"] == "1 run failed" for element in page.all("a", href="#failed"))
 
 
 def test_classes_and_commonest_mistakes(facts, page):
@@ -266,8 +266,8 @@ def test_all_failed():
     failed = [{"method": method, "split": 0, "reason": "out of memory"} for method in ("n3", "knn")]
     page = Page(render({"title": "t", "leaderboard": [], "best": None, "failed": failed}))
     assert page.all("p", class_="headline")[0]["text"].startswith("No method finished")
-    assert headings(page) == ["Failed cells", "How it was made"]
-    assert any(element["text"] == "2 cells failed" for element in page.all("a"))
+    assert headings(page) == ["Failed runs", "How it was made"]
+    assert any(element["text"] == "2 runs failed" for element in page.all("a"))
 
 
 def test_measures_that_are_not_numbers_are_dashes(facts):

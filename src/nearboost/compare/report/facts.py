@@ -1,4 +1,4 @@
-"""Results of cells to facts: all that the report shows, as plain values.
+"""Results of runs to facts: all that the report shows, as plain values.
 
 The keys are those of `page.render`, with three more: ``skipped`` (items that gave no row, with reasons),
 ``gallery_of`` and ``mistakes_of`` (whose they are). A method with several features is told apart as
@@ -13,8 +13,9 @@ import numpy as np
 
 from nearboost.base.machine import describe_machine, describe_versions, present_time
 from nearboost.base.words import counted
+from nearboost.compare.processes import DONE, FAILED, Result
 from nearboost.compare.protocols import Split, protocol_notes
-from nearboost.compare.runs import DONE, FAILED, MOST_PROTOTYPES, WORST, Result
+from nearboost.compare.runs import N_MISTAKES, N_PROTOTYPES
 from nearboost.datasets import Dataset
 from nearboost.measures.metrics import N_BINS, class_accuracies, mcnemar, paired, summary
 
@@ -27,7 +28,7 @@ Draw = Callable[[str], str | None]
 
 
 def gather(
-    cells: Cells, dataset: Dataset, splits: Sequence[Split], wish: Any, skipped: Mapping[str, str], draw: Draw
+    cells: Cells, dataset: Dataset, splits: Sequence[Split], settings: Any, skipped: Mapping[str, str], draw: Draw
 ) -> dict[str, Any]:
     """The facts of a comparison; ``draw`` gives the thumbnail of an item by its name, or None."""
     done = [cell for cell in cells if cell["status"] == DONE]
@@ -37,12 +38,12 @@ def gather(
     of_gallery = with_gallery(runs, measure)
     return {
         "title": title(dataset.name, len(group(cells))),
-        "command": wish.command,
+        "command": settings.command,
         "created": present_time(),
         "machine": describe_machine(),
         "versions": describe_versions(),
-        "data": about_data(dataset, [*protocol_notes(dataset, wish.protocol), *warned(done)], skipped),
-        "protocol": about_protocol(wish, splits),
+        "data": about_data(dataset, [*protocol_notes(dataset, settings.protocol), *warned(done)], skipped),
+        "protocol": about_protocol(settings, splits),
         "leaderboard": leaderboard(runs, best, measure),
         "best": best and best[0]["method"],
         "failed": [
@@ -53,7 +54,7 @@ def gather(
         "per_class": [] if dataset.is_multilabel else per_class(runs, best, dataset.classes),
         "confusion": None if dataset.is_multilabel else confusion(best, dataset.classes),
         "reliability": reliability(runs),
-        "gallery": illustrated(of_gallery[0]["gallery"] if of_gallery else [], draw)[:MOST_PROTOTYPES],
+        "gallery": illustrated(of_gallery[0]["gallery"] if of_gallery else [], draw)[:N_PROTOTYPES],
         "gallery_of": of_gallery[0]["method"] if of_gallery else None,
         "mistakes": illustrated(worst(best), draw),
         "mistakes_of": best and best[0]["method"],
@@ -197,7 +198,7 @@ def worst(best: Cells | None) -> list[Entry]:
     """The most confident mistakes of all splits, each item once."""
     found = [mistake for cell in best or [] for mistake in cell["mistakes"]]
     found.sort(key=lambda mistake: -(mistake["probability"] or 0.0))
-    return list({mistake["name"]: mistake for mistake in reversed(found)}.values())[::-1][:WORST]
+    return list({mistake["name"]: mistake for mistake in reversed(found)}.values())[::-1][:N_MISTAKES]
 
 
 def illustrated(entries: Iterable[Entry], draw: Draw) -> list[Entry]:
@@ -238,13 +239,13 @@ def about_data(dataset: Dataset, notes: Sequence[str], skipped: Mapping[str, str
     }
 
 
-def about_protocol(wish: Any, splits: Sequence[Split]) -> Entry:
+def about_protocol(settings: Any, splits: Sequence[Split]) -> Entry:
     return {
-        "name": wish.protocol,
+        "name": settings.protocol,
         "splits": len(splits),
-        "repeats": wish.repeats,
-        "seed": wish.seed,
+        "repeats": settings.repeats,
+        "seed": settings.seed,
         "training_items": len(splits[0].train),
         "test_items": len(splits[0].test),
-        "scaling": "mean 0, deviation 1 on training rows" if wish.scale else "rows as they are",
+        "scaling": "mean 0, deviation 1 on training rows" if settings.scale else "rows as they are",
     }

@@ -45,7 +45,7 @@ def sentence(rows: Sequence[Row], best: str | None) -> str:
     """How good the best is, or who is level with it, and plain k-NN. It follows the best method's name."""
     winner = best_row(rows, best)
     if winner is None:
-        return "No method finished; the failed cells below say why."
+        return "No method finished; the failed runs below say why."
     others = [row for row in ranked(rows) if row is not winner]
     level = [row for row in others if _may_be_chance(row)]
     behind = [row for row in others if not _may_be_chance(row)]

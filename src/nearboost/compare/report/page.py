@@ -31,7 +31,7 @@ def render(facts: Facts) -> str:
         - ``reliability``: the same names to a list of (mean confidence, accuracy, count)
         - ``gallery``: ``name``, ``class``, ``weight``, ``thumbnail``; of the method ``gallery_of`` or the best
         - ``mistakes``: ``name``, ``truth``, ``said``, ``probability``, ``thumbnail``, of the best method
-        - ``failed``: ``method``, ``split``, ``reason``; ``timings``: one dict a cell
+        - ``failed``: ``method``, ``split``, ``reason``; ``timings``: one dict a run
 
     Returns
     -------
@@ -50,7 +50,7 @@ def render(facts: Facts) -> str:
         notes=(facts.get("data") or {}).get("notes") or [],
         repeated=any(numbers.deviation(row.get(m)) is not None for row in rows for m in numbers.MEASURES),
         leaderboard=tables.leaderboard(rows, best) if rows else None,
-        failed=_table("Failed cells", tables.FAILED, facts.get("failed")),
+        failed=_table("Failed runs", tables.FAILED, facts.get("failed")),
         **_trade_offs(rows, best),
         **_confusion(facts.get("confusion")),
         per_class=_per_class(facts),

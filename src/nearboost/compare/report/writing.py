@@ -1,4 +1,4 @@
-"""What a comparison leaves in its folder: the page, the facts and cells as JSON, and a table."""
+"""What a comparison leaves in its folder: the page, the facts and runs as JSON, and a table."""
 
 import csv
 import io
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearboost.base.disk import write_text
+from nearboost.base.disk import write_json, write_text
+from nearboost.compare.processes import Result
 from nearboost.compare.report.page import render
-from nearboost.compare.runs import Result, write_json
 
 COLUMNS = (
     *("data", "features", "method", "protocol", "split", "seed", "status", "reason"),
@@ -17,10 +17,10 @@ COLUMNS = (
 )
 
 
-def write_report(folder: Path, facts: Mapping[str, Any], cells: Sequence[Result]) -> Path:
+def write_report(folder: Path, facts: Mapping[str, Any], runs: Sequence[Result]) -> Path:
     """Write ``report.html``, ``results.json`` and ``results.csv``; give the page's path."""
-    write_json(folder / "results.json", {"facts": without_pictures(facts), "cells": list(cells)})
-    write_text(folder / "results.csv", table_of(cells))
+    write_json(folder / "results.json", {"facts": without_pictures(facts), "cells": list(runs)})
+    write_text(folder / "results.csv", table_of(runs))
     write_text(folder / "report.html", render(facts))
     return folder / "report.html"
 
@@ -33,11 +33,11 @@ def without_pictures(facts: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def table_of(cells: Sequence[Result]) -> str:
-    """One line a cell."""
+def table_of(runs: Sequence[Result]) -> str:
+    """One line a run."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    for cell in cells:
-        writer.writerow({**cell, **(cell.get("measures") or {})})
+    for run in runs:
+        writer.writerow({**run, **(run.get("measures") or {})})
     return text.getvalue()
