@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check test-slow bench docs lock clean
+.PHONY: demo test check test-slow bench paper docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -42,6 +42,10 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.fisher_tables
 	$(BIN)/python -m benchmarks.scene_tables
 	$(BIN)/python -m benchmarks.bag_tables
+
+# A table or figure of the papers: make paper NAME=inn-table-3 DATA=data. Without a name, a list of them.
+paper: $(STAMP)
+	$(BIN)/python -m papers $(or $(NAME),--list) $(if $(DATA),--data $(DATA)) $(OPTIONS)
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict --quiet

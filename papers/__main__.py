@@ -52,15 +52,15 @@ def reproduce(
     import shlex
     import sys
 
-    from papers.plan import Wish
+    from papers.plan import RunOptions
     from papers.run import reproduce as run
 
     found = run(
         name,
-        Wish(data, repeats, classes, quick, threads),
+        RunOptions(data, repeats, classes, quick, threads),
         out,
         fresh=fresh,
-        say=notify,
+        notify=notify,
         command=shlex.join(["python", "-m", "papers", *sys.argv[1:]]),
         verbose=progress(),
     )
@@ -73,7 +73,7 @@ def reproduce(
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from papers.show import as_table, claim_lines, remark_lines
+    from papers.report import as_table, claim_lines, remark_lines
 
     echo_table(as_table(facts))
     for line in claim_lines(facts):
@@ -85,7 +85,7 @@ def _show(facts: dict[str, Any]) -> None:
 def _show_list(data: Path, as_json: bool) -> None:
     from rich.table import Table
 
-    from papers.listing import listing, listing_lines
+    from papers.registry import listing, listing_lines
 
     entries = listing(data if data.is_dir() else None)
     if as_json:

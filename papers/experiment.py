@@ -33,11 +33,11 @@ class Panel:
     Attributes
     ----------
     name : as in tables
-    data : a key of `SETS`
+    data : a key of `SOURCES`
     features : a key of `FEATURES`
     protocol : which items train and which test
     n_classes : so many of the set's classes; None for all
-    steps : ``steps(x)`` makes a transformer, fitted to the training rows before any method sees them
+    transformer : ``transformer(x)`` makes one, fitted to the training rows before any method sees them
     """
 
     name: str
@@ -45,7 +45,7 @@ class Panel:
     features: str
     protocol: str
     n_classes: int | None = None
-    steps: Callable[[Any], Any] | None = None
+    transformer: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,20 @@ class Line:
     ----------
     name : as in tables
     make : ``make(x, size)`` gives the estimator for one value of what varies
-    way : how points are measured, a key of `WAYS`
+    procedure : how points are measured, a key of `PROCEDURES`
     draws : fits with different seeds on the same rows, of which the mean counts
     on : the panels it runs on; none named means all
     """
 
     name: str
     make: Make
-    way: str = "fits"
+    procedure: str = "fit"
     draws: int = 1
     on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Shown:
+class Measure:
     """A measure in the table: its key among a point's measures, its title, and what it is multiplied by.
 
     A measure that has a number for each class becomes a column for each class.
@@ -80,9 +80,9 @@ class Shown:
     scale: float = 100.0
 
 
-ACCURACY = Shown("accuracy", "top-1")
-PER_CLASS = Shown("mean_class_accuracy", "mean per-class accuracy")
-TOP5 = Shown("top5", "top-5")
+ACCURACY = Measure("accuracy", "top-1")
+PER_CLASS = Measure("mean_class_accuracy", "mean per-class accuracy")
+TOP5 = Measure("top5", "top-5")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Experiment:
     name : of the table or figure, also in ``papers.toml``
     about : what it shows, in a sentence
     panels, lines : a line runs on every panel, unless it names some
-    shown : the measures
+    measures : what the table shows
     varies, xs : what varies along a line, and its values
     label : how a value is written
     row, column : templates of their names, with ``{panel}``, ``{line}``, ``{x}`` and ``{measure}``
@@ -109,7 +109,7 @@ class Experiment:
     about: str
     panels: tuple[Panel, ...]
     lines: tuple[Line, ...]
-    shown: tuple[Shown, ...] = (ACCURACY,)
+    measures: tuple[Measure, ...] = (ACCURACY,)
     varies: str = ""
     xs: tuple[Any, ...] = (None,)
     label: Callable[[Any], str] = str

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from nearboost.base.disk import read_arrays, write_arrays
 from nearboost.catalogue.descriptors import Descriptor, describe
-from nearboost.compare.processes import file_name
 from nearboost.datasets import DataError, Dataset
+from papers.cache import Cache, Key, settings_text
 
 LONGEST_SIDE = 300  # of images for pyramids, as in ScSPM
 
@@ -42,38 +41,39 @@ class Features:
     learned: bool = False
     kind: str = "rows"
 
+    def settings(self, seed: int) -> dict[str, Any]:
+        """All that the numbers depend on, besides the images."""
+        transformer = settings_text(self.make(seed if self.learned else 0, None))
+        return {"transformer": transformer, "learned": self.learned, "kind": self.kind}
 
-def describe_items(
-    dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, *, seed: int, n_jobs: int | None
-) -> ItemFeatures:
-    """The items' features, from ``folder`` where they lie there; what is learned is learned from ``train``."""
+
+def describe_items(dataset: Dataset, name: str, train: NDArray[np.intp], cache: Cache, key: Key) -> ItemFeatures:
+    """The items' features, from the cache where they lie there; what is learned is learned from ``train``."""
     features = FEATURES[name]
     if dataset.kind == "vectors":
         if features.kind != "pixels":
             raise DataError(f"{dataset.name} has no images to describe; {features.about} needs images.")
         return ItemFeatures(pixel_rows(dataset.items), np.arange(len(dataset)))
-    identity: dict[str, Any] = {"features": name, "items": [str(item) for item in dataset.items]}
-    if features.learned:
-        identity |= {"train": train.tolist(), "seed": seed}
-    note = (folder / f"features-{file_name(identity)}").with_suffix(".npz")
-    if not note.exists():  # described once for all lines
-        write_arrays(note, **_described(dataset, name, train, folder, seed, n_jobs))
-    table = read_arrays(note)
+    file = cache.features(key)
+    if not file.exists():  # described once for all lines
+        write_arrays(file, **_describe(dataset, name, train, cache, key))
+    table = read_arrays(file)
     if "ends" in table:
         return ItemFeatures(np.split(table["values"], table["ends"][:-1]), table["numbers"])
-    rows = table["values"] if "values" in table else np.load(str(table["store"]), mmap_mode="r")
+    rows = table["values"] if "values" in table else np.load(cache.folder / str(table["store"]), mmap_mode="r")
     return ItemFeatures(rows, table["numbers"])
 
 
-def _described(
-    dataset: Dataset, name: str, train: NDArray[np.intp], folder: Path, seed: int, n_jobs: int | None
+def _describe(
+    dataset: Dataset, name: str, train: NDArray[np.intp], cache: Cache, key: Key
 ) -> dict[str, NDArray[Any]]:
     """Rows or sets themselves, or where a store keeps the rows; and the number of each item's own."""
     features, images, numbers = FEATURES[name], list(dataset.items), np.arange(len(dataset))
+    seed, n_jobs = key["seed"], key["threads"]
     if features.kind in ("rows", "pixels"):
         descriptor = Descriptor(name, name, features.make, features.about, learned=features.learned)
-        found = describe(images, descriptor, folder / "stores", train=train, seed=seed, n_jobs=n_jobs)
-        return {"store": np.array(str(found.file)), "numbers": found.numbers}
+        found = describe(images, descriptor, cache.store(key), train=train, seed=seed, n_jobs=n_jobs)
+        return {"store": np.array(str(found.file.relative_to(cache.folder))), "numbers": found.numbers}
     transformer = features.make(seed, n_jobs)
     if features.kind == "masked":
         masks = dataset.masks or OwnMasks(images)

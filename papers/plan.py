@@ -1,22 +1,23 @@
-"""From a wish to the cells that make a table or figure."""
+"""From options to the runs that make a table or figure."""
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import nearboost
-from nearboost.compare.processes import Task, file_name
-from nearboost.datasets import DataError
-from papers.experiment import Experiment, Panel
+from nearboost.compare.processes import Task
+from nearboost.datasets import DataError, Dataset
+from papers.cache import Cache, ContentHasher, Key, library_versions, settings_text
+from papers.datasets import SOURCES, TITLES, DataSource, find_source, is_available, load, read
+from papers.experiment import NOMINAL, Experiment, Line, Panel
 from papers.features import FEATURES
-from papers.sets import SETS, TITLES, Place, find_place, is_there, load, read
-from papers.work import quick_version, settings_of
+
+QUICK = "QUICK: few classes, few images and one split. These numbers say that it runs, no more."
 
 
 @dataclass(frozen=True)
-class Wish:
+class RunOptions:
     """What to run.
 
     Attributes
@@ -34,140 +35,173 @@ class Wish:
     quick: bool = False
     threads: int | None = None
 
+    def limit(self, n_classes: int | None) -> int | None:
+        """The number of classes of a panel under these options; None for all."""
+        return n_classes if self.classes is None else min(self.classes, n_classes or self.classes)
+
 
 @dataclass(frozen=True)
-class Plan:
-    """The cells, the panels that run on what, and sentences about what does not run or differs."""
+class PanelData:
+    """What a panel runs on: the source, its items, the hash of their content, and the protocol."""
 
-    experiment: Experiment
-    panels: dict[str, Place]
-    cells: list[dict[str, Any]]
-    notes: list[str]
+    panel: Panel
+    source: DataSource
+    dataset: Dataset
+    content: str
+    protocol: str
 
-
-def make_plan(experiment: Experiment, wish: Wish) -> Plan:
-    """All cells of an experiment; a sentence where it cannot run here."""
-    if experiment.missing:
-        raise ValueError(experiment.missing)
-    if not wish.data.is_dir():
-        raise DataError(
-            f"{wish.data} is not a folder; --data FOLDER or NEARBOOST_DATA names the one with the sets."
-        )
-    if wish.quick:
-        experiment = quick_version(experiment)
-    notes: list[str] = []
-    panels = dict(_panels_here(experiment, wish, notes))
-    if wish.quick:
-        notes.insert(0, "QUICK: few classes, few images and one split. These numbers say that it runs, no more.")
-    elif wish.classes is not None:
-        notes.insert(0, f"At most {wish.classes} classes: these numbers are not those of the whole sets.")
-    cells = [
-        {"panel": panel.name, "line": line.name, "identity": identity}
-        for panel, line in experiment.pairs()
-        if panel.name in panels
-        for identity in _identities(experiment, panel, line, panels[panel.name], wish)
-    ]
-    return Plan(experiment, panels, cells, notes)
-
-
-def _panels_here(experiment: Experiment, wish: Wish, notes: list[str]) -> Iterator[tuple[str, Place]]:
-    """The panels that can run, each with its files."""
-    there = [panel for panel in experiment.panels if is_there(panel.data, wish.data)]
-    if not there:
-        find_place(experiment.panels[0].data, wish.data)  # says what is missing
-    for panel in experiment.panels:
-        if panel not in there:
-            paths = " or ".join(place.path for place in SETS[panel.data])
-            notes.append(f"{panel.name} is left out: {TITLES[panel.data]} is not at {paths} below {wish.data}.")
-    told: set[str] = set()
-    for n, panel in enumerate(there):
-        place = find_place(panel.data, wish.data)
-        if place.stands_in and panel.data not in told:
-            notes.append(f"{place.title} stands in for {TITLES[panel.data]}: compare ranks and gaps, not levels.")
-            told.add(panel.data)
-        if panel.n_classes is not None:
-            if wish.quick and n:
-                continue  # all would have the same few classes
-            n_here = min(_n_classes(place, wish.data), wish.classes or panel.n_classes)
-            if panel.n_classes > n_here and not wish.quick:
-                notes.append(f"{panel.name}: there are {n_here} here.")
-                continue
-        yield panel.name, place
-
-
-def _n_classes(place: Place, root: Path) -> int:
-    return len(read(place, root).classes)
-
-
-def _identities(
-    experiment: Experiment, panel: Panel, line: Any, place: Place, wish: Wish
-) -> Iterator[dict[str, Any]]:
-    """What each split's result depends on."""
-    protocol = place.protocol or panel.protocol
-    repeats = 1 if wish.quick or protocol == "fixed" else wish.repeats or experiment.repeats
-    settings = settings_of(panel, line, experiment.xs)
-    for split in range(repeats):
-        yield {
-            "data": str(wish.data.resolve()),
-            "place": place.path,
-            "n_classes": panel.n_classes
-            if wish.classes is None
-            else min(wish.classes, panel.n_classes or wish.classes),
-            "protocol": protocol,
-            "features": f"{panel.features}: {FEATURES[panel.features].about}",
-            "panel": panel.name,
-            "line": line.name,
-            "way": line.way,
-            "draws": line.draws,
-            "xs": [experiment.label(x) for x in experiment.xs],
-            "settings": settings,
-            "split": split,
-            "seed": split,
-            "quick": wish.quick,
-            "threads": wish.threads or os.cpu_count() or 1,
-            "version": nearboost.__version__,
+    def describe(self, root: Path) -> dict[str, Any]:
+        """In words and numbers."""
+        return {
+            "panel": self.panel.name,
+            "set": TITLES[self.panel.data],
+            "used": self.source.title,
+            "is_stand_in": self.source.is_stand_in,
+            "path": str(root / self.source.path),
+            "items": len(self.dataset),
+            "classes": len(self.dataset.classes),
+            "features": FEATURES[self.panel.features].about,
+            "protocol": self.protocol,
+            "notes": list(self.dataset.notes),
         }
 
 
-def task_of(plan: Plan, cell: dict[str, Any], wish: Wish, out: Path) -> Task:
-    """A cell as the task of a process."""
-    identity = cell["identity"]
+@dataclass(frozen=True)
+class Run:
+    """One line of one panel on one split, and all that its result depends on."""
+
+    panel: str
+    line: str
+    split: int
+    key: Key
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs, the panels with their data, and sentences about what is left out or differs."""
+
+    experiment: Experiment
+    panels: dict[str, PanelData]
+    runs: list[Run]
+    notes: list[str]
+
+
+def make_plan(experiment: Experiment, options: RunOptions) -> Plan:
+    """All runs of an experiment; a sentence where it cannot run here."""
+    if experiment.missing:
+        raise ValueError(experiment.missing)
+    if not options.data.is_dir():
+        raise DataError(
+            f"{options.data} is not a folder; --data FOLDER or NEARBOOST_DATA names the one with the sets."
+        )
+    if options.quick:
+        experiment = quick_version(experiment)
+    notes: list[str] = []
+    hasher = ContentHasher(options.threads)
+    panels = {panel.name: _with_data(panel, options, hasher) for panel in _panels_here(experiment, options, notes)}
+    if options.quick:
+        notes.insert(0, QUICK)
+    elif options.classes is not None:
+        notes.insert(0, f"At most {options.classes} classes: these numbers are not those of the whole sets.")
+    runs = [
+        Run(panel.name, line.name, key["seed"], key)
+        for panel, line in experiment.pairs()
+        if panel.name in panels
+        for key in _keys(experiment, panels[panel.name], line, options)
+    ]
+    return Plan(experiment, panels, runs, notes)
+
+
+def quick_version(experiment: Experiment) -> Experiment:
+    """The same with few values of what varies and few draws, on halves: so few items have no other numbers."""
+    xs = experiment.xs
+    few = xs if len(xs) <= 3 else (xs[0], xs[len(xs) // 2], xs[-1])
+    if any(line.procedure == "terms" for line in experiment.lines):
+        few = xs  # a code has all its terms
+    return replace(
+        experiment,
+        xs=few,
+        lines=tuple(replace(line, draws=min(line.draws, 2)) for line in experiment.lines),
+        panels=tuple(
+            replace(panel, protocol=panel.protocol if panel.protocol == "fixed" else "half")
+            for panel in experiment.panels
+        ),
+    )
+
+
+def _panels_here(experiment: Experiment, options: RunOptions, notes: list[str]) -> Iterator[Panel]:
+    """The panels that can run."""
+    available = [panel for panel in experiment.panels if is_available(panel.data, options.data)]
+    if not available:
+        find_source(experiment.panels[0].data, options.data)  # says what is missing
+    for panel in experiment.panels:
+        if panel not in available:
+            paths = " or ".join(source.path for source in SOURCES[panel.data])
+            notes.append(f"{panel.name} is left out: {TITLES[panel.data]} is not at {paths} below {options.data}.")
+    stand_ins = dict.fromkeys((find_source(panel.data, options.data), panel.data) for panel in available)
+    for source, data in stand_ins:
+        if source.is_stand_in:
+            notes.append(f"{source.title} stands in for {TITLES[data]}: compare ranks and gaps, not levels.")
+    for n, panel in enumerate(available):
+        if panel.n_classes is not None:
+            if options.quick and n:
+                continue  # all would have the same few classes
+            n_here = len(read(find_source(panel.data, options.data), options.data).classes)
+            n_here = min(n_here, options.classes or panel.n_classes)
+            if panel.n_classes > n_here and not options.quick:
+                notes.append(f"{panel.name}: there are {n_here} here.")
+                continue
+        yield panel
+
+
+def _with_data(panel: Panel, options: RunOptions, hasher: ContentHasher) -> PanelData:
+    source = find_source(panel.data, options.data)
+    dataset = load(source, options.data, options.limit(panel.n_classes), quick=options.quick)
+    return PanelData(panel, source, dataset, hasher.hash(dataset), source.protocol or panel.protocol)
+
+
+def _keys(experiment: Experiment, data: PanelData, line: Line, options: RunOptions) -> Iterator[Key]:
+    """What each split's result depends on; names are no part of it, so tables share equal runs."""
+    xs, panel = experiment.xs, data.panel
+    repeats = 1 if options.quick or data.protocol == "fixed" else options.repeats or experiment.repeats
+    values = xs if line.procedure == "fit" else (None,)
+    estimators = [settings_text(line.make(x, NOMINAL)) for x in values]
+    transformers = [settings_text(panel.transformer(x)) for x in xs] if panel.transformer else []
+    for seed in range(repeats):
+        yield {
+            "content": data.content,
+            "features": FEATURES[panel.features].settings(seed),
+            "transformers": list(dict.fromkeys(transformers)),
+            "estimators": estimators,
+            "procedure": line.procedure,
+            "draws": line.draws,
+            "xs": [experiment.label(x) for x in xs],
+            "protocol": data.protocol,
+            "seed": seed,
+            "threads": options.threads or os.cpu_count() or 1,
+            "versions": library_versions(),
+        }
+
+
+def make_task(plan: Plan, run: Run, options: RunOptions, cache: Cache) -> Task:
+    """A run as the task of a process."""
+    panel = plan.panels[run.panel]
     return {
         "experiment": plan.experiment.name,
-        "identity": identity,
-        "data": str(wish.data.resolve()),
-        "folder": str(out / "features"),
-        "result": str(out / "cells" / file_name(identity)),
+        "quick": options.quick,
+        "data": str(options.data.resolve()),
+        "source": panel.source.path,
+        "n_classes": options.limit(panel.panel.n_classes),
+        "cache": str(cache.folder),
+        "identity": {"panel": run.panel, "line": run.line, "split": run.split, **run.key},
+        "result": str(cache.result(run.key)),
     }
 
 
-def describe_data(plan: Plan, wish: Wish) -> list[dict[str, Any]]:
-    """What each panel runs on."""
-    described = []
-    for panel in plan.experiment.panels:
-        if panel.name in plan.panels:
-            place = plan.panels[panel.name]
-            n_classes = (
-                panel.n_classes if wish.classes is None else min(wish.classes, panel.n_classes or wish.classes)
-            )
-            dataset = load(place, wish.data, n_classes, quick=wish.quick)
-            described.append({
-                "panel": panel.name, "set": TITLES[panel.data], "used": place.title, "stands_in": place.stands_in,
-                "path": str(wish.data / place.path), "items": len(dataset), "classes": len(dataset.classes),
-                "features": FEATURES[panel.features].about, "protocol": place.protocol or panel.protocol,
-                "notes": list(dataset.notes),
-            })  # fmt: skip
-    return described
-
-
-def minutes_of(plan: Plan, n_missing: int) -> float:
-    """A rough estimate for the cells that are not there yet."""
-    if not plan.cells:
+def estimate_minutes(plan: Plan, options: RunOptions, n_missing: int) -> float:
+    """A rough estimate for the runs that are not there yet."""
+    if not plan.runs:
         return 0.0
-    n_splits = max(cell["identity"]["split"] for cell in plan.cells) + 1
-    whole = (
-        0.1 * len(plan.cells)
-        if any(c["identity"]["quick"] for c in plan.cells)
-        else plan.experiment.minutes * n_splits
-    )
-    return whole * n_missing / len(plan.cells)
+    n_splits = max(run.split for run in plan.runs) + 1
+    whole = 0.1 * len(plan.runs) if options.quick else plan.experiment.minutes * n_splits
+    return whole * n_missing / len(plan.runs)

@@ -1,9 +1,13 @@
-"""All tables and figures by name."""
+"""All tables and figures by name, with the data each needs."""
 
 from difflib import get_close_matches
 from functools import cache
+from pathlib import Path
+from typing import Any
 
+from papers.datasets import SOURCES, TITLES, is_available
 from papers.experiment import Experiment
+from papers.printed import library
 
 # The thesis repeats tables and figures of the N3 paper, and draws its own tables 2.3 to 2.5.
 ALIASES = {
@@ -22,9 +26,9 @@ ALIASES = {
 @cache
 def experiments() -> dict[str, Experiment]:
     """Every experiment by its name, in the order of the papers."""
-    from papers import of_bags, of_cells, of_codes, of_fisher_vectors, of_scenes
+    from papers import tables_bags, tables_cells, tables_fisher, tables_inn, tables_scenes
 
-    files = (of_fisher_vectors, of_bags, of_cells, of_scenes, of_codes)
+    files = (tables_fisher, tables_bags, tables_cells, tables_scenes, tables_inn)
     found = {one.name: one for file in files for one in file.EXPERIMENTS}
     order = {"n3": 0, "thesis": 1, "mlnn": 2, "mapboost": 3, "inn": 4}
     return dict(sorted(found.items(), key=lambda pair: (order[pair[0].split("-")[0]], pair[0])))
@@ -41,3 +45,55 @@ def find(name: str) -> Experiment:
     near = get_close_matches(wanted, [*known, *ALIASES], n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "python -m papers --list has all names."
     raise ValueError(f"There is no table or figure {name!r}; {hint}")
+
+
+def listing(root: Path | None = None) -> list[dict[str, Any]]:
+    """All names, aliases after them; with ``root``, whether their data are there."""
+    printed = library().printed
+    found: list[dict[str, Any]] = []
+    for name, experiment in experiments().items():
+        keys = list(dict.fromkeys(panel.data for panel in experiment.panels))
+        found.append({
+            "name": name, "place": printed[name].place, "about": experiment.about,
+            "data": [needs(key, root) for key in keys], "repeats": experiment.repeats,
+            "minutes": experiment.minutes, "missing": experiment.missing, "alias_of": None,
+        })  # fmt: skip
+    for alias, name in ALIASES.items():
+        of = next(entry for entry in found if entry["name"] == name)
+        found.append({**of, "name": alias, "alias_of": name})
+    return found
+
+
+def needs(key: str, root: Path | None) -> dict[str, Any]:
+    """A set, where it must lie, and what stands in for it."""
+    own = [place.path for place in SOURCES[key] if not place.is_stand_in]
+    stand_ins = {place.title: place.path for place in SOURCES[key] if place.is_stand_in}
+    there = None if root is None else is_available(key, root)
+    return {"set": TITLES[key], "paths": own, "stand_ins": stand_ins, "there": there}
+
+
+def listing_lines(entries: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Name, what it shows, and its data in words."""
+    return [
+        (entry["name"], f"= {entry['alias_of']}" if entry["alias_of"] else entry["about"], data_text(entry))
+        for entry in entries
+    ]
+
+
+def data_text(entry: dict[str, Any]) -> str:
+    """What is needed where, in words."""
+    if entry["alias_of"]:
+        return ""
+    said = []
+    for one in entry["data"]:
+        where = f"{one['set']}: {' or '.join(one['paths'])}" if one["paths"] else one["set"]
+        if one["stand_ins"]:
+            where += "; stand-in " + ", ".join(f"{title}: {path}" for title, path in one["stand_ins"].items())
+        elif one["paths"]:
+            where += "; no stand-in"
+        if one["there"] is not None:
+            where += " (there)" if one["there"] else " (not there)"
+        said.append(where)
+    if entry["missing"]:
+        said.append("cannot run yet")
+    return "\n".join(said)

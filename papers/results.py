@@ -1,12 +1,16 @@
-"""The points of an experiment, asked by what they are of."""
+"""The points of an experiment, and the facts of its table or figure: ours beside the paper's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
 
 from papers.experiment import Experiment
+from papers.printed import Number, Printed, library
+
+Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -23,26 +27,26 @@ class Point:
 class Results:
     """All points, and what they come to over the splits."""
 
-    def __init__(self, experiment: Experiment, cells: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, experiment: Experiment, runs: Sequence[dict[str, Any]]) -> None:
         self.experiment = experiment
         self.points = [
-            Point(cell["panel"], cell["line"], point["x"], cell["split"], point["measures"])
-            for cell in cells
-            for point in cell.get("points", ())
+            Point(run["panel"], run["line"], point["x"], run["split"], point["measures"])
+            for run in runs
+            for point in run.get("points", ())
             if point.get("measures")
         ]
 
     def values(self, key: str | None = None, **wanted: str) -> list[float]:
         """A measure on each split, in units of its column."""
-        shown = self.experiment.shown[0]
+        measure = self.experiment.measures[0]
         if key is not None:
-            shown = next(one for one in self.experiment.shown if one.key == key)
+            measure = next(one for one in self.experiment.measures if one.key == key)
         found = [
-            point.measures.get(shown.key)
+            point.measures.get(measure.key)
             for point in self.points
             if all(getattr(point, name) == value for name, value in wanted.items())
         ]
-        return [shown.scale * value for value in found if isinstance(value, int | float)]
+        return [measure.scale * value for value in found if isinstance(value, int | float)]
 
     def mean(
         self, line: str, x: str | None = None, panel: str | None = None, key: str | None = None
@@ -78,3 +82,107 @@ class Results:
         """How many times as much of a measure one line has as another."""
         above, below = self.mean(one, key=key), self.mean(other, key=key)
         return None if not above or not below else above / below
+
+
+def make_facts(experiment: Experiment, runs: Sequence[dict[str, Any]]) -> Facts:
+    """Everything that is shown, as plain numbers and texts."""
+    printed = library().printed[experiment.name]
+    results = Results(experiment, runs)
+    ours = values_by_cell(results)
+    return {
+        "name": experiment.name,
+        "about": experiment.about,
+        "paper": str(library().papers[printed.paper]),
+        "place": printed.place,
+        "measure": printed.measure,
+        "varies": experiment.varies,
+        "is_figure": experiment.is_figure,
+        **table(printed, ours),
+        "claims": claims(experiment, printed, results),
+        "failed": [
+            {key: run[key] for key in ("panel", "line", "split", "reason")}
+            for run in runs
+            if run["status"] != "done"
+        ],
+        "impossible": impossible(runs),
+        "notes": list(experiment.notes),
+    }
+
+
+def values_by_cell(results: Results) -> dict[tuple[str, str], list[float]]:
+    """Our values of each row and column over the splits, in the order in which they are shown."""
+    experiment = results.experiment
+    found: dict[tuple[str, str], list[float]] = {}
+    for point in results.points:
+        for measure in experiment.measures:
+            value = point.measures.get(measure.key)
+            named = value if isinstance(value, dict) else {measure.title: value}
+            for title, number in named.items():
+                names = {"panel": point.panel, "line": point.line, "x": point.x, "measure": title}
+                place = (experiment.row.format(**names), experiment.column.format(**names))
+                if number is not None:
+                    found.setdefault(place, []).append(measure.scale * float(number))
+    return found
+
+
+def table(printed: Printed, ours: dict[tuple[str, str], list[float]]) -> Facts:
+    """Rows and columns of both, ours first; a cell has ours, the paper's, or both."""
+    theirs = {(number.row, number.column): number for number in printed.cells}
+    theirs |= {(n.row, n.column): n for n in printed.stated if (n.row, n.column) in ours}
+    rows = dict.fromkeys(row for row, _ in (*ours, *theirs))
+    columns = list(dict.fromkeys((*printed.columns, *(column for _, column in ours))))
+    return {
+        "columns": columns,
+        "rows": [
+            {
+                "name": row,
+                "cells": [
+                    {"ours": summary(ours.get((row, column))), "paper": as_facts(theirs.get((row, column)))}
+                    for column in columns
+                ],
+            }
+            for row in rows
+        ],
+    }
+
+
+def summary(values: list[float] | None) -> Facts | None:
+    """Mean and deviation over splits."""
+    if not values:
+        return None
+    return {"mean": mean(values), "deviation": stdev(values) if len(values) > 1 else None, "values": values}
+
+
+def as_facts(number: Number | None) -> Facts | None:
+    """A number in print."""
+    if number is None:
+        return None
+    return {
+        "value": number.value,
+        "deviation": number.deviation,
+        "relation": number.relation,
+        "place": number.place,
+        "measure": number.measure,
+        "text": str(number),
+    }
+
+
+def claims(experiment: Experiment, printed: Printed, results: Results) -> list[Facts]:
+    """What prose states, and ours where it can be computed."""
+    found = []
+    for number in printed.stated:
+        compute = experiment.claims.get(number.text)
+        ours = compute(results) if compute is not None and results.points else None
+        found.append({"text": number.text, "ours": ours, "paper": as_facts(number)})
+    return found
+
+
+def impossible(runs: Sequence[dict[str, Any]]) -> list[Facts]:
+    """Points that these data do not allow, each once."""
+    found = {
+        (run["panel"], run["line"], point["x"]): point["reason"]
+        for run in runs
+        for point in run.get("points", ())
+        if point.get("reason")
+    }
+    return [{"panel": panel, "line": line, "x": x, "reason": reason} for (panel, line, x), reason in found.items()]

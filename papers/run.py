@@ -1,4 +1,4 @@
-"""``reproduce``: from a name to a folder with the table, the figure and all cells."""
+"""``reproduce``: from a name to a folder with the table, the figure and all results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,18 +10,19 @@ from nearboost.base.machine import describe_machine, describe_versions, present_
 from nearboost.base.progress import progress_bar
 from nearboost.base.words import counted, roughly
 from nearboost.compare.processes import DONE, Result, read_result, run_task
+from papers.cache import Cache
 from papers.drawing import draw
-from papers.findings import Facts, make_facts
-from papers.plan import Plan, Wish, describe_data, make_plan, minutes_of, task_of
+from papers.plan import Plan, RunOptions, estimate_minutes, make_plan, make_task
 from papers.registry import find
-from papers.show import as_csv, page
+from papers.report import as_csv, page
+from papers.results import Facts, make_facts
 
-PROGRAM = "papers.work"
+WORKER = "papers.worker"
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The facts, the folder they lie in, and whether every cell has a result."""
+    """The facts, the folder they lie in, and whether every run has a result."""
 
     facts: Facts
     folder: Path
@@ -30,64 +31,68 @@ class Reproduction:
 
 def reproduce(
     name: str,
-    wish: Wish,
+    options: RunOptions,
     out: Path = Path("reproduced"),
     *,
     fresh: bool = False,
-    say: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     command: str = "",
     verbose: int = 0,
 ) -> Reproduction:
-    """Run a table or figure; cells that are there already are not run again unless ``fresh``.
+    """Run a table or figure; what is in the cache is not computed again unless ``fresh``.
 
     Parameters
     ----------
-    name : as in ``nearboost reproduce --list``
-    wish : data and how much of it
+    name : as in ``python -m papers --list``
+    options : data and how much of it
     out : gets a folder NAME with ``results.json``, ``results.csv``, ``report.html`` and ``figure.svg``; beside it
-        ``cells`` and ``features`` are kept, which tables and figures share
-    say : called with sentences for people, such as the estimate of the time
+        lies ``cache``, which all tables and figures share
+    fresh : make results and features anew
+    notify : called with sentences for people, such as the estimate of the time
     command : to repeat it, for the report
     """
     check_folder(out)
-    plan = make_plan(find(name), wish)
-    folder = out / (plan.experiment.name + ("-quick" if wish.quick else ""))
-    for needed in (folder, out / "cells", out / "features"):
-        needed.mkdir(parents=True, exist_ok=True)
+    plan = make_plan(find(name), options)
+    folder = out / (plan.experiment.name + ("-quick" if options.quick else ""))
+    folder.mkdir(parents=True, exist_ok=True)
+    cache = Cache(out.resolve() / "cache")
+    if fresh:
+        cache.forget(run.key for run in plan.runs)
     for note in plan.notes:
-        say(note)
-    cells = run_cells(plan, wish, out.resolve(), fresh=fresh, say=say, verbose=verbose)
+        notify(note)
+    results = run_missing(plan, options, cache, notify=notify, verbose=verbose)
     facts = {
-        **make_facts(plan.experiment, cells),
-        "quick": wish.quick,
+        **make_facts(plan.experiment, results),
+        "quick": options.quick,
         "remarks": plan.notes,
-        "data": describe_data(plan, wish),
+        "data": [data.describe(options.data) for data in plan.panels.values()],
         "command": command,
         "created": present_time(),
         "machine": describe_machine(),
         "versions": describe_versions(),
     }
-    write_json(folder / "results.json", {"facts": facts, "cells": cells})
+    write_json(folder / "results.json", {"facts": facts, "runs": results})
     write_text(folder / "results.csv", as_csv(facts))
     picture = draw(facts)
     if picture:
         write_text(folder / "figure.svg", picture)
     write_text(folder / "report.html", page(facts, picture))
-    return Reproduction(facts, folder, all(cell["status"] == DONE for cell in cells))
+    return Reproduction(facts, folder, all(result["status"] == DONE for result in results))
 
 
-def run_cells(
-    plan: Plan, wish: Wish, out: Path, *, fresh: bool, say: Callable[[str], None], verbose: int
+def run_missing(
+    plan: Plan, options: RunOptions, cache: Cache, *, notify: Callable[[str], None], verbose: int
 ) -> list[Result]:
-    """The results of all cells, one after the other in processes of their own."""
-    tasks = [task_of(plan, cell, wish, out) for cell in plan.cells]
-    known: dict[str, Any] = {} if fresh else {task["result"]: read_result(Path(task["result"])) for task in tasks}
-    missing = [task for task in tasks if (known.get(task["result"]) or {}).get("status") != DONE]
+    """The results of all runs, one after the other in processes of their own; equal runs are made once."""
+    tasks = [make_task(plan, run, options, cache) for run in plan.runs]
+    known: dict[str, Any] = {task["result"]: read_result(Path(task["result"])) for task in tasks}
+    missing = {task["result"]: task for task in tasks if (known[task["result"]] or {}).get("status") != DONE}
     if missing:
-        told = roughly(60 * minutes_of(plan, len(missing)))
-        say(f"{len(missing)} of {counted(len(tasks), 'cell')} to run; this takes {told}.")
+        estimate = roughly(60 * estimate_minutes(plan, options, len(missing)))
+        notify(f"{len(missing)} of {counted(len(tasks), 'run')} to make; this takes {estimate}.")
     with progress_bar(plan.experiment.name, len(missing), verbose) as advance:
-        for task in missing:
-            known[task["result"]] = run_task(task, program=PROGRAM)
+        for file, task in missing.items():
+            known[file] = run_task(task, program=WORKER)
             advance()
-    return [known[task["result"]] for task in tasks]
+    own = ("panel", "line", "split")  # a result in the cache may have been another table's
+    return [{**known[task["result"]], **{name: task["identity"][name] for name in own}} for task in tasks]

@@ -5,12 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from papers.listing import data_text, listing
-from papers.plan import Wish, describe_data, make_plan
-from papers.registry import ALIASES, experiments, find
-from papers.sets import SETS
+from papers.cache import hash_key
+from papers.datasets import SOURCES, find_source
+from papers.plan import RunOptions, make_plan
+from papers.registry import ALIASES, data_text, experiments, find, listing
 
-from nearboost.compare.processes import file_name
 from nearboost.datasets import DataError
 
 RUNNABLE = [name for name, experiment in experiments().items() if not experiment.missing]
@@ -19,84 +18,83 @@ RUNNABLE = [name for name, experiment in experiments().items() if not experiment
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_every_name_builds_its_plan(name, root):
     experiment = find(name)
-    plan = make_plan(experiment, Wish(root, repeats=2))
+    plan = make_plan(experiment, RunOptions(root, repeats=2))
     splits = 1 if all(panel.protocol == "fixed" for panel in experiment.panels) else 2
     pairs = [pair for pair in experiment.pairs() if pair[0].name in plan.panels]
-    assert {(cell["panel"], cell["line"]) for cell in plan.cells} == {(p.name, line.name) for p, line in pairs}
-    assert max(cell["identity"]["split"] for cell in plan.cells) == splits - 1
-    keys = [file_name(cell["identity"]) for cell in plan.cells]
+    assert {(run.panel, run.line) for run in plan.runs} == {(p.name, line.name) for p, line in pairs}
+    assert max(run.split for run in plan.runs) == splits - 1
+    keys = [hash_key(run.key) for run in plan.runs]
     assert len(set(keys)) == len(keys)
-    assert all(cell["identity"]["settings"] for cell in plan.cells)
+    assert all(run.key["estimators"] for run in plan.runs)
 
 
 @pytest.mark.parametrize("name", ["thesis-table-5.1", "thesis-table-5.2"])
 def test_what_cannot_run_yet_says_so(name, root):
     with pytest.raises(ValueError, match=f"{name} needs cells that are segmented"):
-        make_plan(find(name), Wish(root))
+        make_plan(find(name), RunOptions(root))
 
 
 def test_same_cells_for_accuracy_and_times(root):
     """Tables 2.3 to 2.5 are three views of the same runs."""
-    plans = [make_plan(find(f"thesis-table-2.{n}"), Wish(root, repeats=1)) for n in (3, 4, 5)]
-    keys = [{file_name(cell["identity"]) for cell in plan.cells} for plan in plans]
+    plans = [make_plan(find(f"thesis-table-2.{n}"), RunOptions(root, repeats=1)) for n in (3, 4, 5)]
+    keys = [{hash_key(run.key) for run in plan.runs} for plan in plans]
     assert keys[0] == keys[1] == keys[2]
 
 
 def test_another_setting_is_another_cell(root):
     one, other = (
-        make_plan(find("mlnn-figure-3"), Wish(root, repeats=1, threads=threads)).cells[0]["identity"]
+        make_plan(find("mlnn-figure-3"), RunOptions(root, repeats=1, threads=threads)).runs[0].key
         for threads in (1, 2)
     )
-    assert file_name(one) != file_name(other)
+    assert hash_key(one) != hash_key(other)
 
 
 def test_the_repeats_of_print_are_the_default(root):
-    plan = make_plan(find("thesis-table-5.3"), Wish(root))
-    assert {cell["identity"]["split"] for cell in plan.cells} == set(range(10))
+    plan = make_plan(find("thesis-table-5.3"), RunOptions(root))
+    assert {run.split for run in plan.runs} == set(range(10))
 
 
 def test_stand_ins_are_told(root):
-    plan = make_plan(find("n3-table-5"), Wish(root))
+    plan = make_plan(find("n3-table-5"), RunOptions(root))
     assert plan.notes == ["Scene-15 stands in for SUN397: compare ranks and gaps, not levels."]
-    [data] = describe_data(plan, Wish(root))
-    assert (data["used"], data["stands_in"], data["classes"]) == ("Scene-15", True, 15)
+    [data] = [panel.describe(root) for panel in plan.panels.values()]
+    assert (data["used"], data["is_stand_in"], data["classes"]) == ("Scene-15", True, 15)
 
 
 def test_more_classes_than_there_are_leave_panels_out(root):
-    plan = make_plan(find("thesis-table-2.3"), Wish(root))
+    plan = make_plan(find("thesis-table-2.3"), RunOptions(root))
     assert list(plan.panels) == ["10 classes", "15 classes"]
     assert "20 classes: there are 15 here." in plan.notes
-    fewer = make_plan(find("thesis-table-2.3"), Wish(root, classes=10))
+    fewer = make_plan(find("thesis-table-2.3"), RunOptions(root, classes=10))
     assert list(fewer.panels) == ["10 classes"]
 
 
-def test_the_set_itself_goes_before_its_stand_in(root, tmp_path):
-    shutil.copytree(root / "hela2d", tmp_path / "hep2")
-    shutil.copytree(root / "hela2d", tmp_path / "hela2d")
-    plan = make_plan(find("thesis-table-5.3"), Wish(tmp_path))
-    assert [place.path for place in plan.panels.values()] == ["hep2"]
+def test_the_set_itself_goes_before_its_stand_in(tmp_path):
+    for name in ("hela2d", "hep2"):
+        (tmp_path / name).mkdir()
+        assert find_source("hep2", tmp_path).path == name
 
 
 def test_a_quick_plan_says_so_and_is_small(root):
-    plan = make_plan(find("thesis-figure-A.2"), Wish(root, quick=True))
+    plan = make_plan(find("thesis-figure-A.2"), RunOptions(root, quick=True))
     assert plan.notes[0].startswith("QUICK")
-    assert {tuple(cell["identity"]["xs"]) for cell in plan.cells} == {("4", "64", "512")}
-    [data] = describe_data(plan, Wish(root, quick=True))
-    assert data["classes"] == 4
+    assert {tuple(run.key["xs"]) for run in plan.runs} == {("4", "64", "512")}
+    [panel] = plan.panels.values()
+    assert len(panel.dataset.classes) == 4
 
 
 def test_missing_data_name_the_folders(tmp_path):
     with pytest.raises(DataError, match=r"has no Caltech-256 at caltech256 or caltech101 \(Caltech-101\); put"):
-        make_plan(find("n3-table-4"), Wish(tmp_path))
+        make_plan(find("n3-table-4"), RunOptions(tmp_path))
     with pytest.raises(DataError, match="has no PASCAL VOC 2007 at VOC2007; put it there or"):
-        make_plan(find("inn-table-4"), Wish(tmp_path))
+        make_plan(find("inn-table-4"), RunOptions(tmp_path))
     with pytest.raises(DataError, match="is not a folder"):
-        make_plan(find("inn-table-4"), Wish(tmp_path / "nowhere"))
+        make_plan(find("inn-table-4"), RunOptions(tmp_path / "nowhere"))
 
 
 def test_panels_whose_set_is_not_there_are_left_out(root, tmp_path):
     shutil.copytree(root / "caltech101", tmp_path / "caltech101")
-    plan = make_plan(find("thesis-figure-4.3"), Wish(tmp_path))
+    plan = make_plan(find("thesis-figure-4.3"), RunOptions(tmp_path))
     assert list(plan.panels) == ["Caltech"]
     assert any(note.startswith("ImageNet is left out: ILSVRC 2010 is not at ilsvrc2010") for note in plan.notes)
 
@@ -136,7 +134,7 @@ def test_the_documentation_has_every_name_and_place():
     page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
     for name in (*experiments(), *ALIASES):
         assert f"`{name}`" in page
-    for places in SETS.values():
+    for places in SOURCES.values():
         for place in places:
             assert f"`{place.path}`" in page
 

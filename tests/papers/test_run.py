@@ -4,41 +4,21 @@ import csv
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
 from papers.__main__ import app
-from papers.plan import Wish, make_plan, task_of
+from papers.cache import Cache
+from papers.plan import RunOptions, make_plan, make_task
 from papers.registry import find
 from typer.testing import CliRunner
 
-from nearboost.base.disk import write_json
 from nearboost.cli.common import Exit
-from nearboost.compare.processes import error_sentence, failure
-from papers import run, work
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """Cells run in this process; their tasks are listed."""
-    tasks = []
-
-    def run_task(task, timeout=None, program=None):
-        tasks.append(task)
-        try:
-            result = work.run(task)
-        except Exception as error:
-            result = failure(task["identity"], error_sentence(error))
-        write_json(Path(task["result"]), result)
-        return result
-
-    monkeypatch.setattr(run, "run_task", run_task)
-    return tasks
+from papers import run, worker
 
 
 def quickly(name, root, folder):
-    return run.reproduce(name, Wish(root, quick=True, threads=1), folder)
+    return run.reproduce(name, RunOptions(root, quick=True, threads=1), folder)
 
 
 def cells_of(facts):
@@ -67,7 +47,7 @@ def test_a_second_call_runs_nothing_unless_fresh(root, tmp_path, here):
     second = quickly("thesis-table-5.3", root, tmp_path)
     assert len(here) == n_tasks
     assert second.facts["rows"] == first.facts["rows"]
-    run.reproduce("thesis-table-5.3", Wish(root, quick=True, threads=1), tmp_path, fresh=True)
+    run.reproduce("thesis-table-5.3", RunOptions(root, quick=True, threads=1), tmp_path, fresh=True)
     assert len(here) == 2 * n_tasks
 
 
@@ -80,14 +60,13 @@ def test_tables_of_the_same_runs_share_their_cells(root, tmp_path, here):
 
 
 def test_sets_in_one_folder_keep_their_own_rows(root, tmp_path):
-    """13-cat and 15-cat lie in the same files; what was learned on one is not taken for the other's."""
-    wish = Wish(root, quick=True, threads=1)
-    plan = make_plan(find("mlnn-figure-4"), wish)
+    """13-cat and 15-cat lie in the same files; what was learned on one is not take_rows for the other's."""
+    options = RunOptions(root, quick=True, threads=1)
+    plan = make_plan(find("mlnn-figure-4"), options)
 
     def rows(panel, folder):
-        (folder / "features").mkdir(parents=True, exist_ok=True)
-        cell = next(cell for cell in plan.cells if cell["panel"] == panel)
-        source = work.PanelRows(task_of(plan, cell, wish, folder), plan.experiment.panel(panel))
+        run = next(run for run in plan.runs if run.panel == panel)
+        source = worker.PanelRows(make_task(plan, run, options, Cache(folder)), plan.experiment.panel(panel))
         return source.rows(plan.experiment.xs[0])
 
     thirteen, fifteen = (rows(panel, tmp_path / "both") for panel in ("13-cat", "15-cat"))
@@ -162,7 +141,7 @@ def test_what_is_written(root, tmp_path, here):
     found = quickly("thesis-table-5.3", root, tmp_path)
     written = json.loads((found.folder / "results.json").read_text())
     assert written["facts"]["rows"] == found.facts["rows"]
-    assert len(written["cells"]) == 3
+    assert len(written["runs"]) == 3
     lines = list(csv.DictReader((found.folder / "results.csv").open()))
     assert [line["row"] for line in lines[::2]] == ["UNN, exp", "UNN, log", "UNN, mat"]
     assert lines[0]["paper"] == "96.16"
@@ -176,14 +155,14 @@ def test_what_is_written(root, tmp_path, here):
 
 
 def test_a_failed_cell_stays_in_the_report(root, tmp_path, here, monkeypatch):
-    real = work.run
+    real = worker.run
 
     def breaks(task):
         if task["identity"]["line"] == "UNN, log":
             raise MemoryError("too much")
         return real(task)
 
-    monkeypatch.setattr(work, "run", breaks)
+    monkeypatch.setattr(worker, "run", breaks)
     found = quickly("thesis-table-5.3", root, tmp_path)
     assert not found.is_whole
     [wrong] = found.facts["failed"]
@@ -207,7 +186,7 @@ def test_the_command_runs_cells_in_processes(root, tmp_path):
     assert facts["quick"] is True
     assert facts["claims"][0]["ours"] == 8
     assert "QUICK" in result.stderr
-    assert "1 of 1 cell to run; this takes less than a minute." in result.stderr
+    assert "1 of 1 run to make; this takes less than a minute." in result.stderr
 
 
 def test_the_command_prints_ours_beside_the_papers(root, tmp_path, here):

@@ -29,7 +29,7 @@ class Samples(NamedTuple):
     groups: NDArray[Any] | None = None
 
 
-class Work(NamedTuple):
+class LineRun(NamedTuple):
     """One line on one split: ``rows(x)`` are its rows at a value of what varies, ``label(x)`` names it."""
 
     line: Line
@@ -39,27 +39,27 @@ class Work(NamedTuple):
     size: Size
 
 
-def fits(work: Work) -> list[dict[str, Any]]:
+def fits(run: LineRun) -> list[dict[str, Any]]:
     """A fit for each value, or several with different seeds; what is not possible on these rows says why."""
     points: list[dict[str, Any]] = []
-    for x in work.xs:
+    for x in run.xs:
         try:
-            rows = work.rows(x)
-            found = [_fitted(work, x, rows, draw) for draw in range(work.line.draws)]
+            rows = run.rows(x)
+            found = [_fitted(run, x, rows, draw) for draw in range(run.line.draws)]
         except ValueError as error:
-            points.append({"x": work.label(x), "reason": error_sentence(error)})
+            points.append({"x": run.label(x), "reason": error_sentence(error)})
             continue
         measures = averaged(found)
         if len(found) > 1:
             spread = np.std([one["mean_class_accuracy"] for one in found], ddof=1)
             measures["draw_deviation"] = float(spread)
-        points.append({"x": work.label(x), "measures": measures})
+        points.append({"x": run.label(x), "measures": measures})
     return points
 
 
-def _fitted(work: Work, x: Any, rows: Samples, draw: int) -> Measures:
-    seed = work.size.seed * work.line.draws + draw
-    model = work.line.make(x, work.size._replace(seed=seed, n_rows=len(rows.y)))
+def _fitted(run: LineRun, x: Any, rows: Samples, draw: int) -> Measures:
+    seed = run.size.seed * run.line.draws + draw
+    model = run.line.make(x, run.size._replace(seed=seed, n_rows=len(rows.y)))
     if isinstance(rows.X, np.ndarray):
         warm_up(model, rows.X, rows.y)
     started = perf_counter()
@@ -105,58 +105,58 @@ def averaged(found: Sequence[Measures]) -> Measures:
     return means
 
 
-def passes(work: Work) -> list[dict[str, Any]]:
+def passes(run: LineRun) -> list[dict[str, Any]]:
     """One model, judged after each pass; its constant step is the best of six on a fifth of the training rows."""
-    rows = work.rows(None)
-    step = _best_step(work, rows)
+    rows = run.rows(None)
+    step = _best_step(run, rows)
     points = []
-    model = work.line.make(step, work.size)
-    for number in range(1, max(work.xs) + 1):
+    model = run.line.make(step, run.size)
+    for number in range(1, max(run.xs) + 1):
         model.partial_fit(rows.X, rows.y, classes=np.arange(len(rows.classes)))
-        if number in work.xs:
+        if number in run.xs:
             measures = judge(model, rows, np.asarray(model.predict(rows.queries)))
-            points.append({"x": work.label(number), "measures": measures | {"step": step}})
+            points.append({"x": run.label(number), "measures": measures | {"step": step}})
     return points
 
 
-def _best_step(work: Work, rows: Samples) -> float:
-    order = np.random.default_rng(work.size.seed).permutation(len(rows.y))
+def _best_step(run: LineRun, rows: Samples) -> float:
+    order = np.random.default_rng(run.size.seed).permutation(len(rows.y))
     held, learn = np.array_split(order, [len(order) // 5])
-    unit = _safe_step(work, rows)
+    unit = _safe_step(run, rows)
     right = {}
     for factor in STEPS:
-        model = work.line.make(unit * factor, work.size)
-        for _ in range(min(CHOICE_PASSES, max(work.xs))):
+        model = run.line.make(unit * factor, run.size)
+        for _ in range(min(CHOICE_PASSES, max(run.xs))):
             model.partial_fit(rows.X[learn], rows.y[learn], classes=np.arange(len(rows.classes)))
         right[unit * factor] = float(np.mean(model.predict(rows.X[held]) == rows.y[held]))
     return max(right, key=lambda step: right[step])
 
 
-def _safe_step(work: Work, rows: Samples) -> float:
+def _safe_step(run: LineRun, rows: Samples) -> float:
     """1/√m for SLND, whose coordinates are white; for the others the least of the steps that `fit` tries."""
-    probe = work.line.make("auto", work.size)
+    probe = run.line.make("auto", run.size)
     if not hasattr(probe, "scaling"):
         return float(len(rows.y) ** -0.5)
     probe.set_params(max_passes=1).fit(rows.X, rows.y)
     return min(float(trial["step"]) for trial in probe.report_["trials"])
 
 
-def spectrum(work: Work) -> list[dict[str, Any]]:
+def spectrum(run: LineRun) -> list[dict[str, Any]]:
     """The eigenvalues of the second moment, by their number."""
-    rows = work.rows(None)
-    values = work.line.make(None, work.size).fit(rows.X, rows.y).eigenvalues_
+    rows = run.rows(None)
+    values = run.line.make(None, run.size).fit(rows.X, rows.y).eigenvalues_
     return [
-        {"x": work.label(x), "measures": {"eigenvalue": float(values[x - 1])}} for x in work.xs if x <= len(values)
+        {"x": run.label(x), "measures": {"eigenvalue": float(values[x - 1])}} for x in run.xs if x <= len(values)
     ]
 
 
-def terms(work: Work) -> list[dict[str, Any]]:
+def terms(run: LineRun) -> list[dict[str, Any]]:
     """The terms of one query's INN code, one by one: weight, whether of the query's class, what is left."""
-    rows = work.rows(None)
-    coder = work.line.make(None, work.size)
+    rows = run.rows(None)
+    coder = run.line.make(None, run.size)
     X, query = np.asarray(rows.X, dtype=np.float64), np.asarray(rows.queries[0], dtype=np.float64)
     moved, rebuilt, own, points = query.copy(), np.zeros_like(query), 0.0, []
-    for x in work.xs:  # eqs. (1) to (3)
+    for x in run.xs:  # eqs. (1) to (3)
         nearest = int(np.argmin(((X - moved) ** 2).sum(axis=1)))
         weight = coder.regularization / (1 + coder.regularization) ** x
         rebuilt += weight * X[nearest]
@@ -164,12 +164,12 @@ def terms(work: Work) -> list[dict[str, Any]]:
         own += weight * bool(rows.y[nearest] == rows.truth[0])
         left = float(np.linalg.norm(query - rebuilt) / np.linalg.norm(query))
         measures = {"weight": float(weight), "own_weight": own, "residual": left, "sample": nearest}
-        points.append({"x": work.label(x), "measures": measures})
+        points.append({"x": run.label(x), "measures": measures})
     return points
 
 
-WAYS: dict[str, Callable[[Work], list[dict[str, Any]]]] = {
-    "fits": fits,
+PROCEDURES: dict[str, Callable[[LineRun], list[dict[str, Any]]]] = {
+    "fit": fits,
     "passes": passes,
     "spectrum": spectrum,
     "terms": terms,

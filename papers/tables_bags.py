@@ -9,7 +9,7 @@ from nearboost.boosting.knn import KNNClassifier
 from nearboost.boosting.unn import UNNClassifier
 from nearboost.catalogue.methods import METHODS, NEIGHBORS
 from nearboost.catalogue.tuning import Tuned
-from papers.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size, neighbours
+from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, neighbours
 
 SOFT = 0.1  # λ of soft UNN
 N_CLASSES = (10, 15, 20, 30, 40, 50, 60, 100)
@@ -27,8 +27,8 @@ def svm(size: Size) -> object:
     return make_pipeline(MinMaxScaler(), METHODS["rbf-svm"].make(size.seed, size.n_jobs))
 
 
-SECONDS_TO_FIT = Shown("fit_seconds", "seconds to train", 1.0)
-SECONDS_TO_ASK = Shown("query_seconds", "seconds to classify", 1.0)
+SECONDS_TO_FIT = Measure("fit_seconds", "seconds to train", 1.0)
+SECONDS_TO_ASK = Measure("query_seconds", "seconds to classify", 1.0)
 
 TABLE_2_3 = Experiment(
     name="thesis-table-2.3",
@@ -41,7 +41,7 @@ TABLE_2_3 = Experiment(
         Line("soft UNN", lambda _, size: soft_unn(size, 1)),
         Line("soft UNN, threads", lambda _, size: soft_unn(size, None)),
     ),
-    shown=(PER_CLASS,),
+    measures=(PER_CLASS,),
     column="{panel}",
     repeats=10,
     minutes=12,
@@ -54,10 +54,10 @@ TABLE_2_3 = Experiment(
     ),
 )
 TABLE_2_4 = replace(
-    TABLE_2_3, name="thesis-table-2.4", about="seconds to train, as in table 2.3", shown=(SECONDS_TO_FIT,)
+    TABLE_2_3, name="thesis-table-2.4", about="seconds to train, as in table 2.3", measures=(SECONDS_TO_FIT,)
 )
 TABLE_2_5 = replace(
-    TABLE_2_3, name="thesis-table-2.5", about="seconds to classify, as in table 2.3", shown=(SECONDS_TO_ASK,)
+    TABLE_2_3, name="thesis-table-2.5", about="seconds to classify, as in table 2.3", measures=(SECONDS_TO_ASK,)
 )
 
 EXPERIMENTS = (TABLE_2_3, TABLE_2_4, TABLE_2_5)

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from papers.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size, share
-from papers.findings import make_facts, values_by_cell
-from papers.of_fisher_vectors import descent
-from papers.of_scenes import _settled, published, random_rows
+from papers.estimators import Components, IntersectionMap, RandomShare
+from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, share
+from papers.procedures import LineRun, Samples, averaged, fits, passes, spectrum
 from papers.registry import find
-from papers.results import Results
-from papers.show import cell_text, grid
-from papers.steps import Components, IntersectionMap, RandomShare
-from papers.ways import Samples, Work, averaged, fits, passes, spectrum
+from papers.report import cell_text, grid
+from papers.results import Results, make_facts, values_by_cell
+from papers.tables_fisher import descent
+from papers.tables_scenes import _settled, published, random_rows
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
@@ -23,7 +22,7 @@ ROWS = Samples(X[:400], Y[:400], X[400:700], Y[400:700], [str(c) for c in range(
 
 
 def work(line, xs, rows=ROWS):
-    return Work(line, xs, lambda x: rows, str, Size(len(rows.y), 10, seed=0, n_jobs=1))
+    return LineRun(line, xs, lambda x: rows, str, Size(len(rows.y), 10, seed=0, n_jobs=1))
 
 
 def test_fits_measure_each_value():
@@ -95,7 +94,7 @@ def test_components_are_at_most_what_rows_have():
 
 
 def test_first_directions_are_those_of_a_smaller_projection():
-    from papers.of_codes import _first
+    from papers.tables_inn import _first
 
     from nearboost.inn.projection import INNProjection
     from nearboost.inn.recipes import regularized_lda
@@ -186,6 +185,6 @@ def test_measures_by_class_become_columns_and_wide_tables_are_turned():
 
 
 def test_settled_is_where_a_line_stays_near_its_best():
-    experiment = Experiment("x", "", (), (), (Shown("mean_class_accuracy", ""),), "", (4, 8, 16, 32))
+    experiment = Experiment("x", "", (), (), (Measure("mean_class_accuracy", ""),), "", (4, 8, 16, 32))
     found = cells({"UNN": [[0.5, 0.7, 0.79, 0.8]]}, xs=("4", "8", "16", "32"))
     assert _settled(Results(experiment, found), "UNN") == 16

@@ -12,7 +12,7 @@ QUICK_CLASSES, QUICK_ITEMS = 4, 16
 
 
 @dataclass(frozen=True)
-class Place:
+class DataSource:
     """Files that may serve.
 
     Attributes
@@ -20,42 +20,48 @@ class Place:
     path : below ``--data``
     title : what they are
     layout : how they lie, as `open_dataset` names it
-    stands_in : whether they are another set than the paper's
+    is_stand_in : whether they are another set than the paper's
     protocol : where they come with a split of their own that the paper used
     """
 
     path: str
     title: str
     layout: str = "auto"
-    stands_in: bool = False
+    is_stand_in: bool = False
     protocol: str | None = None
 
 
-# The first place that is there is taken.
-SETS: dict[str, tuple[Place, ...]] = {
+# The first one that is there is taken.
+SOURCES: dict[str, tuple[DataSource, ...]] = {
     "caltech256": (
-        Place("caltech256", "Caltech-256", "caltech-256"),
-        Place("caltech101", "Caltech-101", stands_in=True),
+        DataSource("caltech256", "Caltech-256", "caltech-256"),
+        DataSource("caltech101", "Caltech-101", is_stand_in=True),
     ),
-    "sun397": (Place("sun397", "SUN397", "sun397"), Place("scene15", "Scene-15", "scene-15", stands_in=True)),
-    "ilsvrc": (Place("ilsvrc2010", "ILSVRC 2010", "ilsvrc"),),
+    "sun397": (
+        DataSource("sun397", "SUN397", "sun397"),
+        DataSource("scene15", "Scene-15", "scene-15", is_stand_in=True),
+    ),
+    "ilsvrc": (DataSource("ilsvrc2010", "ILSVRC 2010", "ilsvrc"),),
     "8-cat": (
-        Place("scene8", "8-cat", "scene-8"),
-        Place("scene15", "8-cat, its grey images in Scene-15", "scene-8"),
+        DataSource("scene8", "8-cat", "scene-8"),
+        DataSource("scene15", "8-cat, its grey images in Scene-15", "scene-8"),
     ),
-    "13-cat": (Place("scene13", "13-cat", "scene-13"), Place("scene15", "13-cat, in Scene-15", "scene-13")),
-    "15-cat": (Place("scene15", "Scene-15", "scene-15"),),
+    "13-cat": (
+        DataSource("scene13", "13-cat", "scene-13"),
+        DataSource("scene15", "13-cat, in Scene-15", "scene-13"),
+    ),
+    "15-cat": (DataSource("scene15", "Scene-15", "scene-15"),),
     "gtsrb": (
-        Place("gtsrb/gtsrb_roi_gray24.npz", "GTSRB, grey crops", "gtsrb-npz"),
-        Place("gtsrb", "GTSRB", "gtsrb"),
+        DataSource("gtsrb/gtsrb_roi_gray24.npz", "GTSRB, grey crops", "gtsrb-npz"),
+        DataSource("gtsrb", "GTSRB", "gtsrb"),
     ),
     "ar": (
-        Place("faces/AR.mat", "AR", "ar", protocol="fixed"),
-        Place("faces/YaleB_32x32.mat", "Extended Yale B", "yale-b", stands_in=True),
+        DataSource("faces/AR.mat", "AR", "ar", protocol="fixed"),
+        DataSource("faces/YaleB_32x32.mat", "Extended Yale B", "yale-b", is_stand_in=True),
     ),
-    "hep2": (Place("hep2", "HEp-2", "hep2"), Place("hela2d", "2D HeLa", "images", stands_in=True)),
-    "thyroid": (Place("translocation", "BBBC013", stands_in=True),),
-    "voc2007": (Place("VOC2007", "PASCAL VOC 2007", "voc2007"),),
+    "hep2": (DataSource("hep2", "HEp-2", "hep2"), DataSource("hela2d", "2D HeLa", "images", is_stand_in=True)),
+    "thyroid": (DataSource("translocation", "BBBC013", is_stand_in=True),),
+    "voc2007": (DataSource("VOC2007", "PASCAL VOC 2007", "voc2007"),),
 }
 TITLES = {
     "caltech256": "Caltech-256",
@@ -72,27 +78,27 @@ TITLES = {
 }
 
 
-def find_place(key: str, root: Path) -> Place:
+def find_source(key: str, root: Path) -> DataSource:
     """The set itself where it is there, else its stand-in, else a sentence that says where it must lie."""
-    for place in SETS[key]:
+    for place in SOURCES[key]:
         if (root / place.path).exists():
             return place
     title = TITLES[key]
-    wanted = [place.path + ("" if place.title == title else f" ({place.title})") for place in SETS[key]]
+    wanted = [place.path + ("" if place.title == title else f" ({place.title})") for place in SOURCES[key]]
     raise DataError(f"{root} has no {title} at {' or '.join(wanted)}; put it there or give another --data.")
 
 
-def is_there(key: str, root: Path) -> bool:
+def is_available(key: str, root: Path) -> bool:
     """Whether the set or its stand-in is there."""
-    return any((root / place.path).exists() for place in SETS[key])
+    return any((root / place.path).exists() for place in SOURCES[key])
 
 
-def read(place: Place, root: Path) -> Dataset:
+def read(place: DataSource, root: Path) -> Dataset:
     """The whole set."""
     return open_dataset(root / place.path, place.layout, duplicates=False)
 
 
-def load(place: Place, root: Path, n_classes: int | None, *, quick: bool = False) -> Dataset:
+def load(place: DataSource, root: Path, n_classes: int | None, *, quick: bool = False) -> Dataset:
     """The set with so many of its classes; a quick one has few, and few items of each."""
     dataset = read(place, root)
     if quick:

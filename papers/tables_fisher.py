@@ -20,8 +20,8 @@ from papers.experiment import (
     TOP5,
     Experiment,
     Line,
+    Measure,
     Panel,
-    Shown,
     Size,
     neighbours,
 )
@@ -34,7 +34,7 @@ SUN = Panel("SUN", "sun397", "fisher", "50-per-class")
 IMAGENET = Panel("ImageNet", "ilsvrc", "fisher", "fixed")
 
 OPEN_N3 = (
-    f"k is not stated: {K}. T is stated for SUN only, {ROUNDS}, and taken for all.",
+    f"k is not stated: {K}. T is stated for SUN only, {ROUNDS}, and take_rows for all.",
     "How k-NN was run on parts is not stated: it is shown on whole vectors, k by folds, and on parts.",
 )
 
@@ -112,7 +112,7 @@ TABLE_5 = Experiment(
         ),
         Line("k-NN, 64 parts", lambda _, size: knn_in_parts(size, "L1")),
     ),
-    shown=(ACCURACY, TOP5),
+    measures=(ACCURACY, TOP5),
     column="{measure}",
     minutes=2,
     notes=OPEN_N3,
@@ -123,7 +123,7 @@ FIGURE_1 = Experiment(
     about="accuracy of N3 against the number of parts that Fisher vectors are cut in",
     panels=(CALTECH, SUN),
     lines=tuple(by_parts(loss, norm) for loss in ("log", "binlog") for norm in ("L1", "L2")),
-    shown=(ACCURACY, TOP5),
+    measures=(ACCURACY, TOP5),
     varies="parts",
     xs=(1, 2, 4, 8, 16, 32, 64),
     row="{panel}, {line}, {measure}",
@@ -140,7 +140,7 @@ FIGURE_2 = Experiment(
     about="accuracy of N3 against its rounds, on whole Fisher vectors",
     panels=(CALTECH, SUN),
     lines=tuple(by_rounds(loss) for loss in ("log", "binlog", "hinge", "mat")),
-    shown=(ACCURACY, TOP5),
+    measures=(ACCURACY, TOP5),
     varies="rounds",
     xs=(1, 2, 5, 10, 20, 50, 100),
     row="{panel}, {line}, {measure}",
@@ -174,7 +174,7 @@ def descent(name: str, method: Any, **settings: Any) -> Line:
         given = {} if step is None else {"step": step}
         return method(random_state=size.seed, n_jobs=size.n_jobs, **SHARED | settings | given)
 
-    return Line(name, make, way="passes")
+    return Line(name, make, procedure="passes")
 
 
 DESCENTS = (
@@ -194,8 +194,8 @@ FIGURE_4_2 = Experiment(
     name="thesis-figure-4.2",
     about="eigenvalues of the second moment of Fisher vectors",
     panels=(CALTECH, SUN, IMAGENET),
-    lines=(Line("eigenvalue", lambda _, size: slnd(size, max_passes=1), way="spectrum"),),
-    shown=(Shown("eigenvalue", "eigenvalue", 1.0),),
+    lines=(Line("eigenvalue", lambda _, size: slnd(size, max_passes=1), procedure="spectrum"),),
+    measures=(Measure("eigenvalue", "eigenvalue", 1.0),),
     varies="number",
     xs=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000),
     row="{panel}",
@@ -208,7 +208,7 @@ FIGURE_4_3 = replace(
     name="thesis-figure-4.3",
     about="accuracy of SLND against the rank",
     lines=(Line("SLND", lambda rank, size: slnd(size, rank=rank)),),
-    shown=(ACCURACY,),
+    measures=(ACCURACY,),
     varies="rank",
     xs=(8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096),
     minutes=20,
@@ -218,7 +218,7 @@ FIGURE_4_4 = replace(
     name="thesis-figure-4.4",
     about="accuracy of SLND against the rows that the second moment is measured on",
     lines=(Line("SLND", lambda rows, size: slnd(size, rank=RANK, hessian_samples=rows), draws=3),),
-    shown=(ACCURACY,),
+    measures=(ACCURACY,),
     varies="rows of the second moment",
     xs=(300, 500, 1000, 1500, 2000, 3000),
     minutes=20,
@@ -248,7 +248,7 @@ FIGURE_4_7 = replace(
     about="accuracy of SLND and of stochastic gradients against passes, ImageNet",
     panels=(IMAGENET,),
     lines=(*DESCENTS, SGD_P),
-    shown=(ACCURACY, TOP5),
+    measures=(ACCURACY, TOP5),
     row="{line}, {measure}",
     claims={
         "SLND after 10 or 20 passes, first answer": lambda r: r.best("SLND, log", key="accuracy"),

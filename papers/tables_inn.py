@@ -19,18 +19,18 @@ from nearboost.inn.naive_bayes import NaiveBayesNN
 from nearboost.inn.projection import SRLP, INNProjection
 from nearboost.inn.recipes import regularized_lda
 from nearboost.inn.src import SRCClassifier
+from papers.estimators import Components, First, IntersectionMap
 from papers.experiment import (
     ACCURACY,
     PER_CLASS,
     Experiment,
     Line,
     Make,
+    Measure,
     Panel,
-    Shown,
     Size,
 )
 from papers.results import Results
-from papers.steps import Components, First, IntersectionMap
 
 NEAR = 80  # the neighbourhood in figure 2
 SIGNS_NEAR = 100
@@ -69,7 +69,7 @@ OPEN = (
 TABLE_1 = Experiment(
     name="inn-table-1",
     about="five classifiers of faces in 5 to 300 dimensions of four projections",
-    panels=tuple(Panel(name, "ar", "pixels", "half", steps=make) for name, make in PROJECTIONS.items()),
+    panels=tuple(Panel(name, "ar", "pixels", "half", transformer=make) for name, make in PROJECTIONS.items()),
     lines=(NN, LINEAR_SVM, CRC, SRC, INNC),
     varies="dimensions",
     xs=(5, 10, 30, 54, 99, 120, 300),
@@ -93,15 +93,15 @@ def _tuned(model: Any, **grid: tuple[Any, ...]) -> Make:
     return lambda _, size: Tuned(model, grid, random_state=size.seed, n_jobs=size.n_jobs)
 
 
-def _fixed(steps: Any) -> Callable[[Any], Any]:
-    return lambda _: steps
+def _fixed(transformer: Any) -> Callable[[Any], Any]:
+    return lambda _: transformer
 
 
 TABLE_2 = Experiment(
     name="inn-table-2",
     about="classifiers of traffic signs in four projections",
     panels=tuple(
-        Panel(name, "gtsrb", "pixels", "fixed", steps=_fixed(steps)) for name, steps in SIGN_PANELS.items()
+        Panel(name, "gtsrb", "pixels", "fixed", transformer=_fixed(made)) for name, made in SIGN_PANELS.items()
     ),
     lines=(
         NN,
@@ -142,8 +142,10 @@ FIGURE_2 = Experiment(
     name="inn-figure-2",
     about="accuracy of INNC, SRC and CRC against the regularization, in 30 and in 99 dimensions",
     panels=(
-        Panel("LDA 30", "ar", "pixels", "half", steps=lambda _: _first(30, regularized_lda(normalize=False))),
-        Panel("INNLP 99", "ar", "pixels", "half", steps=lambda _: _first(99, INNProjection(n_jobs=1))),
+        Panel(
+            "LDA 30", "ar", "pixels", "half", transformer=lambda _: _first(30, regularized_lda(normalize=False))
+        ),
+        Panel("INNLP 99", "ar", "pixels", "half", transformer=_fixed(_first(99, INNProjection(n_jobs=1)))),
     ),
     lines=(
         _coded("INNC", INNClassifier),
@@ -153,7 +155,7 @@ FIGURE_2 = Experiment(
         _coded("CRC", CRCClassifier),
         NN,
     ),
-    shown=(ACCURACY, Shown("query_seconds", "seconds to classify", 1.0)),
+    measures=(ACCURACY, Measure("query_seconds", "seconds to classify", 1.0)),
     varies="regularization",
     xs=LAMBDAS,
     label=lambda x: f"{x:g}",
@@ -196,13 +198,13 @@ def _close_up_to(results: Results, line: str) -> float | None:
 FIGURE_1 = Experiment(
     name="inn-figure-1",
     about="the terms of one face's INN code, one by one",
-    panels=(Panel("faces", "ar", "pixels", "half", steps=lambda _: Normalizer()),),
-    lines=(Line("terms", lambda _, size: INNCoder(0.5), way="terms"),),
-    shown=(
-        Shown("weight", "weight", 1.0),
-        Shown("own_weight", "weight of the right person so far", 1.0),
-        Shown("residual", "share of the face not rebuilt", 1.0),
-        Shown("sample", "training face", 1.0),
+    panels=(Panel("faces", "ar", "pixels", "half", transformer=lambda _: Normalizer()),),
+    lines=(Line("terms", lambda _, size: INNCoder(0.5), procedure="terms"),),
+    measures=(
+        Measure("weight", "weight", 1.0),
+        Measure("own_weight", "weight of the right person so far", 1.0),
+        Measure("residual", "share of the face not rebuilt", 1.0),
+        Measure("sample", "training face", 1.0),
     ),
     varies="term",
     xs=tuple(range(1, 9)),
@@ -248,7 +250,7 @@ TABLE_3 = Experiment(
     about="sets of local descriptors and pyramids of codes on scenes, 100 images a class to train and to test",
     panels=_local_panels("15-cat", "100-per-class/100"),
     lines=_local_lines(),
-    shown=(replace(PER_CLASS, title="15-cat"),),
+    measures=(replace(PER_CLASS, title="15-cat"),),
     column="{measure}",
     minutes=40,
     notes=(
@@ -262,10 +264,10 @@ TABLE_4 = replace(
     about="average precision on PASCAL VOC 2007",
     panels=_local_panels("voc2007", "fixed"),
     lines=_local_lines(lambda make: lambda x, size: OneVsRestClassifier(make(x, size))),
-    shown=(
-        Shown("average_precision", "average precision"),
-        Shown("mean_average_precision", "mean"),
-        Shown("mean_average_precision_11", "mean, eleven points"),
+    measures=(
+        Measure("average_precision", "average precision"),
+        Measure("mean_average_precision", "mean"),
+        Measure("mean_average_precision_11", "mean, eleven points"),
     ),
     repeats=1,
     minutes=400,

@@ -7,8 +7,8 @@ from sklearn.preprocessing import MinMaxScaler
 
 from nearboost.boosting.unn import UNNClassifier
 from nearboost.catalogue.methods import METHODS
-from papers.experiment import PER_CLASS, Experiment, Line, Panel, Shown, Size, neighbours
-from papers.of_bags import SECONDS_TO_FIT
+from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, neighbours
+from papers.tables_bags import SECONDS_TO_FIT
 
 K = 10  # as in print
 NO_SEGMENTATION = (
@@ -37,7 +37,7 @@ SVM = Line(
     "SVM",
     lambda _, size: make_pipeline(MinMaxScaler(), METHODS["rbf-svm"].make(size.seed, size.n_jobs)),
 )
-AUC = Shown("mean_auc", "AUC")
+AUC = Measure("mean_auc", "AUC")
 OPEN = (
     "Areas under the curve are of scores, one class against the rest.",
     "C and γ of the SVM are chosen by folds of the training rows.",
@@ -62,7 +62,7 @@ TABLE_5_3 = Experiment(
     about="UNN with three losses on single cells, bio-inspired features",
     panels=(CELL,),
     lines=tuple(by_loss(loss) for loss in ("exp", "log", "mat")),
-    shown=(Shown("mean_class_accuracy", "accuracy"), AUC),
+    measures=(Measure("mean_class_accuracy", "accuracy"), AUC),
     column="{measure}",
     repeats=10,
     minutes=0.4,
@@ -73,7 +73,7 @@ TABLE_5_4 = Experiment(
     about="accuracy of each pattern of single cells, by features and classifier",
     panels=(WHOLE, CELL, SIFT),
     lines=(UNN, SVM),
-    shown=(Shown("class_accuracy", "accuracy of each class"), replace(PER_CLASS, title="mean")),
+    measures=(Measure("class_accuracy", "accuracy of each class"), replace(PER_CLASS, title="mean")),
     row="{line}, {panel}",
     column="{measure}",
     repeats=10,
@@ -84,7 +84,7 @@ TABLE_5_5 = replace(
     TABLE_5_4,
     name="thesis-table-5.5",
     about="area under the curve of each pattern of single cells, by features and classifier",
-    shown=(Shown("auc", "AUC of each class"), replace(AUC, title="mean")),
+    measures=(Measure("auc", "AUC of each class"), replace(AUC, title="mean")),
     notes=OPEN,
 )
 FIGURE_5_8 = Experiment(
@@ -92,7 +92,7 @@ FIGURE_5_8 = Experiment(
     about="seconds to train UNN and SVM on single cells",
     panels=(WHOLE, CELL, SIFT),
     lines=(UNN, UNN_THREADS, SVM),
-    shown=(SECONDS_TO_FIT,),
+    measures=(SECONDS_TO_FIT,),
     row="{line}",
     column="{panel}",
     repeats=10,

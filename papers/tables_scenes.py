@@ -10,19 +10,19 @@ from nearboost.boosting.mapboost import MAPBoostClassifier
 from nearboost.boosting.mlnn import MLNNClassifier
 from nearboost.boosting.unn import UNNClassifier
 from nearboost.metric.itml import ITML
+from papers.estimators import Components, RandomShare
 from papers.experiment import (
     PER_CLASS,
     Experiment,
     Line,
     Make,
+    Measure,
     Panel,
-    Shown,
     Size,
     neighbours,
     share,
 )
 from papers.results import Results
-from papers.steps import Components, RandomShare
 
 K = 11  # as in print
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -32,7 +32,7 @@ SWEEPS = 100  # of ITML: accuracy has settled long before its dual variables hav
 
 def scenes(name: str, features: str, n_components: int, protocol: str) -> Panel:
     """Gist descriptors and their principal components."""
-    return Panel(name, name, features, protocol, steps=lambda _: Components(n_components))
+    return Panel(name, name, features, protocol, transformer=lambda _: Components(n_components))
 
 
 def published(method: Any, per_class: bool = False, **settings: Any) -> Make:
@@ -96,7 +96,7 @@ FIGURE_3 = Experiment(
     about="MLNN with three kernels and one-versus-all, k-NN and ITML against the number of prototypes",
     panels=(SCENES_8,),
     lines=(MLNN, GAUSSIAN, ADAPTIVE, ONE_VS_ALL, KNN, WEIGHTED_KNN, KNN_ITML, ADAPTIVE_ITML, REFITTED),
-    shown=(PER_CLASS,),
+    measures=(PER_CLASS,),
     varies="prototypes, share of the training rows",
     xs=SHARES,
     label=share,
@@ -118,7 +118,7 @@ FIGURE_4 = Experiment(
     about="MLNN against k-NN by the number of prototypes a class, 13 and 15 classes",
     panels=(SCENES_13, SCENES_15),
     lines=(MLNN, GAUSSIAN, ADAPTIVE, KNN, WEIGHTED_KNN, REFITTED),
-    shown=(PER_CLASS,),
+    measures=(PER_CLASS,),
     varies="prototypes, share of the 150 training rows a class",
     xs=SHARES,
     label=share,
@@ -165,7 +165,7 @@ FIGURE_1 = Experiment(
         WEIGHTED_KNN,
         Line("MAPBoost, adaptive, refitted", refitted(MAPBoostClassifier, estimator="adaptive")),
     ),
-    shown=(PER_CLASS,),
+    measures=(PER_CLASS,),
     varies="rounds, share of the training rows",
     xs=SHARES,
     label=share,
@@ -193,12 +193,12 @@ def _unn_all(_: Any, size: Size) -> UNNClassifier:
 FIGURE_A2 = Experiment(
     name="thesis-figure-A.2",
     about="accuracy against the principal components of Gist",
-    panels=(Panel("8-cat", "8-cat", "gist-512", "250-per-class", steps=Components),),
+    panels=(Panel("8-cat", "8-cat", "gist-512", "250-per-class", transformer=Components),),
     lines=(
         Line("UNN", _unn_all),
         Line("k-NN", lambda _, size: KNNClassifier(neighbours(K, size), n_jobs=size.n_jobs)),
     ),
-    shown=(PER_CLASS,),
+    measures=(PER_CLASS,),
     varies="components",
     xs=(4, 8, 16, 32, 64, 128, 256, 512),
     claims={"dimensions from which accuracy is practically constant": lambda r: _settled(r, "UNN")},
@@ -235,7 +235,7 @@ FIGURE_A3 = Experiment(
     about="UNN against k-NN by the share of prototypes",
     panels=(SCENES_A,),
     lines=(UNN, KNN, UNN_REFITTED),
-    shown=(PER_CLASS,),
+    measures=(PER_CLASS,),
     varies="prototypes, share of the training rows",
     xs=SHARES,
     label=share,
@@ -264,13 +264,13 @@ def _as_good(results: Results) -> float | None:
     return 20 * float(reached[0].rstrip("%")) if reached else None
 
 
-SPREAD = Shown("draw_deviation", "deviation over 10 draws")
+SPREAD = Measure("draw_deviation", "deviation over 10 draws")
 FIGURE_A5 = replace(
     FIGURE_A4,
     name="thesis-figure-A.5",
     about="how far UNN with ITML varies with the pairs that ITML draws",
     lines=(UNN_ITML,),
-    shown=(PER_CLASS, SPREAD),
+    measures=(PER_CLASS, SPREAD),
     row="{line}, {measure}",
     claims={"evaluations": lambda r: float(DRAWS)},
     minutes=0.5,

@@ -19,13 +19,13 @@ def as_table(facts: Facts) -> Any:
 
     columns, rows = grid(facts)
     caption = facts["measure"] + ("; the paper's in brackets" if has_printed(facts) else "")
-    shown = Table(title=title(facts), caption=caption, show_lines=True, min_width=60)
-    shown.add_column("")
+    table = Table(title=title(facts), caption=caption, show_lines=True, min_width=60)
+    table.add_column("")
     for column in columns:
-        shown.add_column(column, justify="right", overflow="fold")
+        table.add_column(column, justify="right", overflow="fold")
     for name, cells in rows:
-        shown.add_row(name, *(cell.replace(" (", "\n(") for cell in cells))
-    return shown
+        table.add_row(name, *(cell.replace(" (", "\n(") for cell in cells))
+    return table
 
 
 def title(facts: Facts) -> str:
@@ -127,7 +127,7 @@ def page(facts: Facts, picture: str | None) -> str:
     """A self-contained page."""
     columns, rows = grid(facts)
     return fill(
-        "reproduce.html.j2",
+        "table.html.j2",
         "papers",
         title=title(facts),
         created=facts["created"],

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from papers.papers import library
+from papers.printed import library
 from papers.registry import ALIASES, experiments
 
 NAMES = {
@@ -102,6 +102,6 @@ def test_our_rows_and_columns_meet_the_papers():
                 )
                 for panel, line in experiment.pairs()
                 for x in experiment.xs
-                for shown in experiment.shown
+                for shown in experiment.measures
             }
             assert named & {(number.row, number.column) for number in PRINTED[name].cells}, name
