@@ -18,29 +18,31 @@ class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     Parameters
     ----------
-    n_words : int
-        How many words; they are the centres of k-means.
-    norm : {"l1", "l2", None}
-        What a histogram is divided by; None leaves counts.
-    max_descriptors : int
-        At most so many descriptors are drawn to find the words, about as many from each image.
-    max_rounds : int
-        At most so many rounds of k-means.
-    n_jobs : int or None
-        Threads; None means all cores.
-    random_state : int, RandomState or None
-        Seed of the sample and of k-means; None is 0.
-    verbose : int
-        Above 0, progress bars on standard error.
+    n_words : int, default=500
+        Number of words; they are the centres of k-means.
+    norm : {"l1", "l2", None}, default="l1"
+        Norm that a histogram is divided by; None leaves counts.
+    max_descriptors : int, default=200_000
+        Maximum number of descriptors to learn from, about as many from each image.
+    max_rounds : int, default=30
+        Maximum number of k-means rounds.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of the sample and of k-means. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    words_ : the words, one in each row
-    n_features_in_ : length of a descriptor
+    words_ : ndarray of shape (n_words, n_features_in_)
+        The words.
+    n_features_in_ : int
+        Length of a descriptor.
 
     Notes
     -----
-    An image without descriptors is a row of zeros. Histograms like the L1 distance, or square roots before L2.
+    An image without descriptors becomes a row of zeros. Compare histograms by L1, or take square roots before L2.
 
     Examples
     --------
@@ -73,7 +75,20 @@ class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the words in a sample of `LocalSets` or of a list of matrices; ``y`` is ignored."""
+        """Find the words in a sample of the descriptors.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_whole("n_words", self.n_words)
         check_whole("max_rounds", self.max_rounds)
         check_choice("norm", self.norm, NORMS)
@@ -93,7 +108,18 @@ class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """One row for each image."""
+        """Count the words of each image.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
+        """
         check_is_fitted(self)
         check_choice("norm", self.norm, NORMS)
 

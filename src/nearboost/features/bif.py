@@ -18,34 +18,34 @@ REACH = 4.0  # deviations after which a Gaussian is cut off
 
 
 class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
-    """Histograms of local contrasts, as the ganglion cells of a retina would report them.
+    """Histograms of local contrasts, as the ganglion cells of a retina would report them (BIF).
 
-    An image in [0, 1] is filtered by a difference of Gaussians, σ = 0.5·2^(scale−1) less 3σ. The contrast C
+    An image in [0, 1] is filtered by a difference of Gaussians, σ = 0.5·2^(scale−1) minus 3σ. The contrast C
     becomes the firing rate sign(C)·G|C|/(1 + Ref·G|C|), which lies within ±1/Ref. Over each region of the image
     the rates make a histogram whose bins sum to 1.
 
     Parameters
     ----------
-    scales : tuple of int
-        One histogram for each, 1 the finest.
-    bins : int
-        Bins of a histogram, between −200 and 200.
-    regions : int
-        How many regions the masks name. Without masks the one region is the whole image.
-    root : bool
-        Take square roots of the shares: Euclidean distances are then Hellinger's, which neighbours want.
-    scaling : {"image", "dtype"}
-        What becomes 1: the largest pixel of an image, or the largest number of the pixels' type.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    scales : tuple of int, default=(1, 2, 3, 4)
+        One histogram per scale; 1 is the finest.
+    bins : int, default=256
+        Bins per histogram, between −200 and 200.
+    regions : int, default=1
+        Number of regions in the masks. Without masks, the whole image is the one region.
+    root : bool, default=False
+        Take square roots of the bins: Euclidean distances are then Hellinger's, which suits neighbours.
+    scaling : {"image", "dtype"}, default="image"
+        What becomes 1: the largest pixel of the image, or the largest value of the pixel type.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Notes
     -----
     Section 5.2 of Bel Haj Ali's thesis; G = 2000 and Ref = 0.005 are from Van Rullen and Thorpe (2001). As
     printed, the rate GC/(1 + Ref·G·C) has a pole at C = −0.1; here it is taken of |C|, with the sign of C. The
-    thesis has ``scales=(5,), bins=32, regions=2`` for thyroid cells (nucleus, and cell without nucleus), and four
+    thesis uses ``scales=(5,), bins=32, regions=2`` for thyroid cells (nucleus, and cell without nucleus), and four
     scales of 256 bins for HEp-2 cells, on the masked cell or on the whole image.
 
     Filters see the whole image, whatever the masks; beyond its border they see the border's pixels again.
@@ -54,7 +54,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.bif import BioInspiredFeatures
+    >>> from nearboost.features import BioInspiredFeatures
     >>> image = np.zeros((40, 40), dtype=np.uint8)
     >>> image[10:30, 10:30] = 200
     >>> rows = BioInspiredFeatures(scales=(1, 3), bins=8).transform(image)
@@ -89,19 +89,38 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
         self.verbose = verbose
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; nothing is learned."""
+        """Check the settings; nothing is learned.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         self._check_parameters()
         return self
 
     def transform(self, X: Any, masks: Any = None) -> NDArray[np.float32]:
-        """One row for each image: histograms by scale, then region, then bin.
+        """Describe images: histograms by scale, then region, then bin.
 
         Parameters
         ----------
-        X : one image, or a sequence of images or paths
-        masks : one mask, or a sequence with one for each image, arrays or paths
-            Whole numbers of the size of the image: 0 is outside, 1 the first region, and so on. With
-            ``regions=1`` everything but 0 is inside.
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+        masks : mask, or sequence of masks or paths, default=None
+            One mask per image, of its size: 0 is outside, 1 the first region, and so on. With ``regions=1``,
+            everything but 0 is inside. None means no masks.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
         """
         self._check_parameters()
         images = as_images(X)

@@ -10,14 +10,21 @@ N_NUMBERS = 6  # of a cell: three means, three deviations
 
 
 class LocalColor(GridDescriptor):
-    """Colour of patches on a regular grid: the mean and the deviation of each channel in 4 x 4 cells, 96 numbers.
+    """Colour of patches on a regular grid: mean and deviation of each channel in 4 x 4 cells, 96 numbers.
 
     The same settings give the same patches as `DenseSIFT`. A grey image counts as one with three equal channels.
 
     Parameters
     ----------
-    step, n_points, bin_sizes, scaling
-        As in `DenseSIFT`.
+    step : int, default=4
+        Pixels from one patch to the next.
+    n_points : int or None, default=None
+        About this many patches per image instead of a fixed step, never more, shared evenly between the sizes;
+        small images have fewer. None uses ``step``.
+    bin_sizes : tuple of int, default=(4, 6, 8)
+        Cell sizes in pixels; a patch is four cells wide. Images smaller than a patch are extended by their border.
+    scaling : {"dtype", "image"}, default="dtype"
+        What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
 
     Notes
     -----

@@ -37,13 +37,16 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A network whose bytes are at hand, as in a model file; given to `Embedding` in place of a path.
+    """A network held in memory, as in a model file; `Embedding` takes it in place of a path.
 
     Attributes
     ----------
-    name : of the file it was read from
-    content : its bytes
-    sha256 : their hash
+    name : str
+        Name of the file it was read from.
+    content : bytes
+        The file's bytes.
+    sha256 : str
+        Their hash.
     """
 
     name: str
@@ -73,37 +76,39 @@ class Network:
 
 
 class Embedding(TransformerMixin, FixedDescriptor):
-    """One row of numbers for each image, from any image network in ONNX format, run by onnxruntime.
+    """One row per image from any image network in ONNX format, run by onnxruntime.
 
-    An image in [0, 1] is resized, its middle cut out, the mean subtracted and the result divided by the deviation,
-    channel by channel. Outputs with more than two axes (maps, tokens) are averaged over all places.
+    An image in [0, 1] is resized, its middle cut out, and each channel standardised by ``mean`` and ``std``.
+    Outputs with more than two axes (maps, tokens) are averaged over all positions.
 
     Parameters
     ----------
     path_to_onnx : str, path or Network
         The network. It must have one input, of shape (1 or any, channels, height, width) or with channels last.
-    size : int or None
-        Height and width in pixels; None takes the network's own, or 224 where it takes any.
-    crop : float
-        The share of the resized image's shorter side that is kept, at most 1.
-    mean, std : tuple of float
-        Of each channel of pixels in [0, 1]; one number stands for all. The usual ones are those of ImageNet.
-    output : str or None
+    size : int or None, default=None
+        Height and width in pixels. None takes the network's own, or 224 if it takes any.
+    crop : float, default=0.875
+        Fraction of the resized image's shorter side that is kept, at most 1.
+    mean : tuple of float or float, default=(0.485, 0.456, 0.406)
+        Mean of each channel of pixels in [0, 1], or one for all; the default is ImageNet's.
+    std : tuple of float or float, default=(0.229, 0.224, 0.225)
+        Standard deviation of each channel, or one for all; the default is ImageNet's.
+    output : str or None, default=None
         Name of the output to take; None means the first.
-    n_jobs : int or None
-        Threads, each with one image; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    n_jobs : int or None, default=None
+        Number of threads, each with one image; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Notes
     -----
-    Needs ``pip install "nearboost[onnx,images]"``. How a network wants its images is known to whoever trained it:
+    Needs ``pip install "nearboost[onnx,images]"``. Only whoever trained a network knows how it wants its images:
     check size, crop, mean and deviation. Images go through it one at a time, so that a row does not depend on the
-    others. A network whose weights lie in files of their own is told from another one by its main file alone.
+    others. A network whose weights lie in separate files is told from another by its main file alone.
 
     Examples
     --------
-    >>> from nearboost.features.embedding import Embedding
+    >>> from nearboost.features import Embedding
     >>> rows = Embedding("resnet50.onnx", output="features").transform(["cat.jpg", "dog.jpg"])  # doctest: +SKIP
     >>> rows.shape  # doctest: +SKIP
     (2, 2048)
@@ -131,12 +136,36 @@ class Embedding(TransformerMixin, FixedDescriptor):
         self.verbose = verbose
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Load the network and check the settings; nothing is learned."""
+        """Load the network and check the settings; nothing is learned.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         self._prepare()
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """The network's output for one image or several, one row each."""
+        """The network's output for each image.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
+        """
         takes, output = self._prepare()
         images, session = as_images(X), self._session
 

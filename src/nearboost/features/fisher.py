@@ -16,41 +16,45 @@ from nearboost.features.gmm import DiagonalGMM
 class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Local descriptors as one row: gradients of their log-likelihood under a mixture of Gaussians.
 
-    Gives 2·K·d numbers for K Gaussians and descriptors of d numbers: gradients by the means, then by the
-    variances, in each by Gaussian, then by dimension. So 2·K equal parts of a row are single gradients.
+    K Gaussians and descriptors of length d give 2·K·d numbers: gradients by the means, then by the variances, each
+    by Gaussian, then by dimension. So each of 2·K equal parts of a row is a single gradient.
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=16
         K, the number of Gaussians.
-    power : float
-        Every number x becomes sign(x)·|x|^power; 1 leaves it.
-    norm : {"l2", "l1", None}
-        What the whole row is divided by, at the end.
-    per_gaussian : bool
-        Whether the gradients of each Gaussian, by mean and variance together, are brought to unit length before.
-        No Gaussian then outweighs the others, which helps neighbours; put `WhitenedPCA` after it.
-    max_descriptors : int
-        At most so many descriptors are drawn to fit the mixture, about as many from each image.
-    max_iter, tol : int, float
-        When the mixture's rounds end, as in `DiagonalGMM`.
-    n_jobs : int or None
-        Threads; None means all cores.
-    random_state : int, RandomState or None
-        Seed of the sample and of the mixture; None is 0.
-    verbose : int
-        Above 0, progress bars on standard error.
+    power : float, default=0.5
+        Every number x becomes sign(x)·|x|^power; 1 leaves it unchanged.
+    norm : {"l2", "l1", None}, default="l2"
+        Norm that the whole row is divided by, at the end.
+    per_gaussian : bool, default=False
+        First scale the gradients of each Gaussian, by mean and variance together, to unit length. No Gaussian then
+        outweighs the others, which helps neighbours; put `WhitenedPCA` after it.
+    max_descriptors : int, default=200_000
+        Maximum number of descriptors to learn from, about as many from each image.
+    max_iter : int, default=100
+        Maximum number of EM rounds, as in `DiagonalGMM`.
+    tol : float, default=1e-3
+        Stop when a round gains less log-likelihood per row than this, as in `DiagonalGMM`.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of the sample and of the mixture. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    gmm_ : the fitted `DiagonalGMM`
-    n_features_in_ : length of a descriptor
+    gmm_ : DiagonalGMM
+        The fitted mixture.
+    n_features_in_ : int
+        Length of a descriptor.
 
     Notes
     -----
-    Perronnin, Sánchez and Mensink (2010), with N descriptors x, shares γ_k(x) of Gaussian k, weight w, mean μ and
+    Perronnin, Sánchez and Mensink (2010), for N descriptors x, shares γ_k(x) of Gaussian k, weight w, mean μ and
     deviation σ: Σ γ_k (x − μ)/σ / (N √w) and Σ γ_k ((x − μ)²/σ² − 1) / (N √(2w)). An image without descriptors
-    is a row of zeros.
+    becomes a row of zeros.
 
     Examples
     --------
@@ -89,7 +93,20 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the mixture to a sample of `LocalSets` or of a list of matrices; ``y`` is ignored."""
+        """Fit the mixture to a sample of the descriptors.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_whole("n_components", self.n_components)
         self._check_normalisation()
         sample = draw_descriptors(self, X)
@@ -104,7 +121,18 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """One row for each image."""
+        """Encode the descriptors of each image.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
+        """
         check_is_fitted(self)
         self._check_normalisation()
 

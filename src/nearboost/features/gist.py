@@ -35,22 +35,22 @@ class Band(NamedTuple):
 class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
     """The gist of an image: energies of oriented filters, averaged on a 4 x 4 grid.
 
-    An image is made grey and square, its contrast is made even (the prefilter: its logarithm less the local mean,
-    over the local deviation), and the energies of Gabor filters at several scales and orientations are averaged in
-    each cell.
+    An image is made grey and square, and its contrast is evened out (the prefilter: its logarithm minus the local
+    mean, over the local deviation). The energies of Gabor filters at several scales and orientations are then
+    averaged in each cell.
 
     Parameters
     ----------
-    layout : {512, 320}
-        How many numbers: 4 scales of 8 orientations, or 3 scales of 8, 8 and 4 orientations, on 16 cells.
-    side : int
+    layout : {512, 320}, default=512
+        Length of a row: 4 scales of 8 orientations, or 3 scales of 8, 8 and 4 orientations, on 16 cells.
+    side : int, default=128
         Width and height in pixels that images are resized to.
-    scaling : {"dtype", "image"}
-        What counts as white: the largest number of the pixels' type, or the largest pixel of an image.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    scaling : {"dtype", "image"}, default="dtype"
+        What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Notes
     -----
@@ -86,7 +86,20 @@ class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
         self.verbose = verbose
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; nothing is learned."""
+        """Check the settings; nothing is learned.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         if self.layout not in LAYOUTS:
             raise ValueError(f"layout={self.layout!r} is not known; use one of {', '.join(map(str, LAYOUTS))}.")
         check_whole("side", self.side, least=LEAST_SIDE)
@@ -94,7 +107,18 @@ class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """One row for each image."""
+        """Describe images.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
+        """
         self.fit()
         images = as_images(X)
         rows = np.empty((len(images), self.layout), dtype=np.float32)

@@ -80,39 +80,50 @@ class Posterior:
 class DiagonalGMM(BaseEstimator):
     """A mixture of Gaussians with diagonal covariances, fitted by expectation maximisation.
 
-    Rows are standardised and taken in blocks of float32, sums in float64: fast, in little memory, and the same for
-    any number of threads.
+    Rows are standardised and processed in blocks of float32 with sums in float64: fast, in little memory, and with
+    the same result for any number of threads.
 
     Parameters
     ----------
-    n_components : int
-        How many Gaussians.
-    max_iter : int
-        At most so many rounds.
-    tol : float
+    n_components : int, default=16
+        Number of Gaussians.
+    max_iter : int, default=100
+        Maximum number of EM rounds.
+    tol : float, default=1e-3
         Stop when a round raises the mean log-likelihood of a row by less than this.
-    min_variance : float
-        No variance of a component is smaller than this share of the feature's variance over all rows.
-    start : (weights, means, variances) or None
-        Where to start; None starts from k-means.
-    n_jobs : int or None
-        Threads; None means all cores.
-    random_state : int, RandomState or None
-        Seed of k-means; None is 0.
-    verbose : int
-        Above 0, progress bars on standard error.
+    min_variance : float, default=1e-2
+        Lower bound of a component's variances, as a fraction of the feature's variance over all rows.
+    start : tuple (weights, means, variances) or None, default=None
+        Initial mixture; None starts from k-means.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of k-means. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    weights_, means_, variances_ : the mixture, float64
-    log_likelihood_ : mean log-likelihood of the fitted rows, before the last round's change
-    n_iter_ : rounds
-    converged_ : whether ``tol`` was reached
-    n_features_in_ : number of features
+    weights_ : ndarray of shape (n_components,)
+        Share of each Gaussian.
+    means_ : ndarray of shape (n_components, n_features)
+        Mean of each Gaussian.
+    variances_ : ndarray of shape (n_components, n_features)
+        Variances of each Gaussian.
+    log_likelihood_ : float
+        Mean log-likelihood of the fitted rows, before the last round's update.
+    n_iter_ : int
+        Number of rounds.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
-    A component that no row belongs to any more restarts as half of the largest one, moved by half a deviation.
+    A component that loses all its rows restarts as half of the largest one, moved by half a deviation.
 
     Examples
     --------
@@ -147,7 +158,20 @@ class DiagonalGMM(BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to rows; ``y`` is ignored."""
+        """Fit the mixture to rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_whole("n_components", self.n_components)
         check_whole("max_iter", self.max_iter)
         check_not_negative("tol", self.tol)
@@ -214,23 +238,80 @@ class DiagonalGMM(BaseEstimator):
         return Mixture(weights, means, variances)
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Posterior probability of each component, of shape (n_rows, n_components)."""
+        """Posterior probability of each component.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Probabilities that sum to 1 in every row.
+        """
         return self._evaluate(X)[0]
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """The most probable component of each row."""
+        """The most probable component of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Component numbers.
+        """
         return self._evaluate(X)[0].argmax(axis=1)
 
     def score_samples(self, X: Any) -> NDArray[np.float32]:
-        """Log-likelihood of each row."""
+        """Log-likelihood of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Log-likelihoods.
+        """
         return self._evaluate(X)[1]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of the rows."""
+        """Mean log-likelihood of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Mean log-likelihood.
+        """
         return float(self._evaluate(X)[1].mean(dtype=np.float64))
 
     def gradients(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Fisher's score of a set of rows: by means and by variances, of shape (2, n_components, n_features)."""
+        """Fisher score of a set of rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            The set.
+
+        Returns
+        -------
+        ndarray of shape (2, n_components, n_features)
+            Gradients by the means and by the variances.
+        """
         check_is_fitted(self)
         # float32 would lose what differs from a narrow Gaussian far from the middle
         counts, moments, _ = expected_sums(rows, Posterior(self._mixture, self._scale, np.float64), n_jobs=1)

@@ -55,7 +55,7 @@ def _spread(n: int, free: int) -> NDArray[np.intp]:
 
 
 class GridDescriptor(TransformerMixin, FixedDescriptor):
-    """Describes patches of 4 x 4 cells on a grid; a subclass says by what numbers."""
+    """Describes patches of 4 x 4 cells on a grid; a subclass adds the numbers."""
 
     def __init__(
         self,
@@ -71,12 +71,36 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         self.scaling = scaling
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; nothing is learned."""
+        """Check the settings; nothing is learned.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         self._check_parameters()
         return self
 
     def transform(self, X: Any) -> LocalSets:
-        """The descriptors of one image or of several, made when they are asked for."""
+        """Describe the patches of each image.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+
+        Returns
+        -------
+        LocalSets
+            The descriptors of each image, computed when they are asked for.
+        """
         self._check_parameters()
         images, now = as_images(X), copy(self)  # what is made later must not follow other settings
 

@@ -33,59 +33,67 @@ class Nimble(TransformerMixin, BaseEstimator):
     The filters are independent components of patches. Their responses r become ranks P(|R| ≤ |r|) under a
     generalised Gaussian fitted to each filter. Windows around fixations are drawn with probabilities that follow
     the saliency, −log p of all responses. The ranks are averaged over grids of 1, 2 x 2 and 4 x 4 cells of a
-    window; principal components of this, whitened and brought to unit length, and the place of the window make
-    a descriptor. It is meant for `NaiveBayesNN`.
+    window. Their principal components, whitened and scaled to unit length, and the place of the window make a
+    descriptor. It is meant for `NaiveBayesNN`.
 
     Parameters
     ----------
-    n_fixations : int
-        Windows of an image, all different; an image with fewer places has fewer.
-    n_components : int
-        Principal components kept; 500 in the paper, of which the last ones do harm when whitened.
-    n_filters, filter_size : int
-        How many filters, and their width in pixels.
-    short_side : int
-        Images are first brought to this size.
-    window : int
+    n_fixations : int, default=100
+        Windows per image, all different; an image with fewer places has fewer.
+    n_components : int, default=200
+        Number of principal components; 500 in the paper, but the last ones do harm when whitened.
+    n_filters : int, default=100
+        Number of filters.
+    filter_size : int, default=16
+        Width of a filter in pixels.
+    short_side : int, default=256
+        Pixels that the shorter side of an image is resized to.
+    window : int, default=102
         Width of a window in pixels.
-    stride : int
+    stride : int, default=4
         Pixels between two responses.
-    fixations : {"saliency", "uniform"}
+    fixations : {"saliency", "uniform"}, default="saliency"
         What the probability of a window follows.
-    location_weight : float
+    location_weight : float, default=0.5
         The place (x, y) in [0, 1]² is appended times this; 0 leaves it out.
-    n_patches : int
-        Patches to learn the filters from, about as many from each image.
-    max_descriptors : int
-        At most so many windows are drawn to fit the principal components, about as many from each image.
-    n_jobs : int or None
-        Threads that read images to fit; None means all cores.
-    random_state : int, RandomState or None
-        Seed of patches, filters and fixations; None is 0. The fixations of an image depend on its pixels and the
-        seed alone, not on the images around it.
-    verbose : int
-        Above 0, progress bars on standard error.
+    n_patches : int, default=50_000
+        Number of patches to learn the filters from, about as many from each image.
+    max_descriptors : int, default=20_000
+        Maximum number of windows to fit the principal components to, about as many from each image.
+    n_jobs : int or None, default=None
+        Number of threads that read images in `fit`; None uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of patches, filters and fixations; None means 0. The fixations of an image depend only on its pixels
+        and the seed, not on other images.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    filters_ : (n_filters, filter_size, filter_size, channels), for which responses have unit variance
-    distributions_ : shapes and scales of the generalised Gaussians
-    components_, mean_ : what whitens the averaged ranks
-    seed_ : what `random_state` gave
+    filters_ : ndarray of shape (n_filters, filter_size, filter_size, n_channels)
+        Filters, scaled so that responses have unit variance.
+    distributions_ : GeneralizedGaussians
+        Shape and scale of each filter's distribution.
+    components_ : ndarray of shape (n_components, n_ranks)
+        Directions that whiten the averaged ranks.
+    mean_ : ndarray of shape (n_ranks,)
+        Mean of the averaged ranks.
+    seed_ : int
+        Seed that ``random_state`` gave.
 
     Notes
     -----
     After Kanan and Cottrell, "Robust classification of objects, faces, and flowers using natural image statistics"
     (2010), whose features Timofte and Van Gool use with 100 fixations and 500 numbers. They do not state the other
-    settings; here they are choices, made on scenes: logarithm log(z + 0.05) of pixels, 100 filters of 16 pixels,
+    settings; those here were chosen on scenes: logarithm log(z + 0.05) of pixels, 100 filters of 16 pixels,
     FastICA, moments to fit the Gaussians, 256 pixels on the short side and windows of 102, full whitening. Colour
-    images are filtered in three channels, red, green and blue; where all patches are grey there is one channel.
-    Windows lie inside the image: a fixation is half a window or more away from its border.
+    images are filtered in three channels, red, green and blue; if all patches are grey there is one channel.
+    Windows lie inside the image: a fixation is at least half a window away from its border.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.nimble import Nimble
+    >>> from nearboost.features import Nimble
     >>> images = [np.random.default_rng(i).integers(0, 255, (64, 80), dtype=np.uint8) for i in range(5)]
     >>> small = Nimble(20, 10, n_filters=8, filter_size=4, short_side=48, window=24, stride=2, n_patches=500)
     >>> sets = small.fit_transform(images)
@@ -127,7 +135,20 @@ class Nimble(TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn filters, distributions and principal components from images; ``y`` is ignored."""
+        """Learn filters, distributions and principal components from images.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         self._check_parameters()
         self.seed_ = as_seed(self.random_state)
         images = as_images(X)
@@ -147,7 +168,18 @@ class Nimble(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> LocalSets:
-        """The descriptors of one image or of several, made when they are asked for."""
+        """Describe the windows of each image.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+
+        Returns
+        -------
+        LocalSets
+            The descriptors of each image, computed when they are asked for.
+        """
         check_is_fitted(self)
         images, now = as_images(X), copy(self)  # what is made later must not follow another fit
         windows = LocalSets(len(images), now._describe(images))

@@ -19,28 +19,33 @@ NO_VARIANCE = 1e-9  # of the largest: what rounding leaves of a direction that d
 
 
 class DescriptorPCA(TransformerMixin, BaseEstimator):
-    """Principal components of local descriptors, fitted on a sample of them; gives `LocalSets`, lazily.
+    """Principal components of local descriptors, fitted to a sample of them; transforms lazily.
 
     Parameters
     ----------
-    n_components : int
-        How many; never more than the sample has directions.
-    max_descriptors : int
-        At most so many descriptors are drawn to fit, about as many from each image.
-    n_jobs : int or None
-        Threads that read images to fit; None means all cores.
-    random_state : int, RandomState or None
-        Seed of the sample; None is 0.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    n_components : int, default=64
+        Number of components; never more than the sample has directions.
+    max_descriptors : int, default=200_000
+        Maximum number of descriptors to learn from, about as many from each image.
+    n_jobs : int or None, default=None
+        Number of threads that read images in `fit`; None uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of the sample. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    components_ : directions, one in each row, the largest entry of each positive
-    mean_ : mean descriptor
-    explained_variance_ : variance in each direction
-    n_components_ : how many directions
-    n_features_in_ : length of a descriptor
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Directions; the largest entry of each is positive.
+    mean_ : ndarray of shape (n_features_in_,)
+        Mean descriptor.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Variance in each direction.
+    n_components_ : int
+        Number of directions.
+    n_features_in_ : int
+        Length of a descriptor.
 
     Examples
     --------
@@ -69,7 +74,20 @@ class DescriptorPCA(TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from `LocalSets` or a list of matrices, one for each image; ``y`` is ignored."""
+        """Learn the directions from a sample of the descriptors.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_whole("n_components", self.n_components)
         sample = draw_descriptors(self, X)
         with one_matrix_thread():  # the same sums for any number of threads
@@ -90,7 +108,18 @@ class DescriptorPCA(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> LocalSets:
-        """The same sets with fewer numbers, made when they are asked for."""
+        """Project the descriptors of each image.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+
+        Returns
+        -------
+        LocalSets
+            The descriptors of each image, computed when they are asked for.
+        """
         check_is_fitted(self)
         now = copy(self)  # what is made later must not follow another fit
 

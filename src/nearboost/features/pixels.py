@@ -19,14 +19,14 @@ class SmallGrey(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescript
 
     Parameters
     ----------
-    side : int
+    side : int, default=16
         Width and height in pixels.
-    scaling : {"dtype", "image"}
-        What counts as white: the largest number of the pixels' type, or the largest pixel of an image.
-    n_jobs : int or None
-        Threads; None means all cores.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    scaling : {"dtype", "image"}, default="dtype"
+        What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Notes
     -----
@@ -35,7 +35,7 @@ class SmallGrey(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescript
     Examples
     --------
     >>> import numpy as np
-    >>> from nearboost.features.pixels import SmallGrey
+    >>> from nearboost.features import SmallGrey
     >>> image = np.zeros((8, 8), dtype=np.uint8)
     >>> image[:, 4:] = 255
     >>> SmallGrey(2).transform(image).round(1)
@@ -51,13 +51,37 @@ class SmallGrey(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescript
         self.verbose = verbose
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; nothing is learned."""
+        """Check the settings; nothing is learned.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_whole("side", self.side)
         check_choice("scaling", self.scaling, SCALINGS)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """One row for each image."""
+        """Describe images.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
+        """
         self.fit()
         images = as_images(X)
         rows = np.empty((len(images), self.side**2), dtype=np.float32)

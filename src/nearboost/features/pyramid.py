@@ -21,51 +21,53 @@ NORMALIZATIONS = {"l1": 1, "l2": 2}
 
 
 class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Images as pooled weights of visual words, over the whole and over cells of it.
+    """Images as weights of visual words, pooled over the whole image and over cells of it.
 
     Each local descriptor is coded by the words of a learned dictionary. Level n of the pyramid cuts the image into
-    n x n cells; in each cell the weights of each word are pooled over the descriptors whose centres lie there.
+    n x n cells; in each cell, the weights of each word are pooled over the descriptors whose centres lie there.
 
     Parameters
     ----------
-    coding : {"inn", "sparse", "llc", "hard"}
-        "inn" (INN-SPM): the weights of an iterative-nearest-neighbours code. "sparse" (ScSPM): absolute weights of
-        the l1-regularised code, over a dictionary learned for such codes. "llc": the affine sum of the nearest
-        words. "hard": 1 for the nearest word. Words are k-means centres but for "sparse".
-    levels : tuple of int
-        Cells in a row and in a column, level by level.
-    pooling : {"max", "mean"}
-        The largest weight in a cell, 0 where none is above; or the mean.
-    n_words : int
+    coding : {"inn", "sparse", "llc", "hard"}, default="inn"
+        "inn" (INN-SPM): weights of an iterative-nearest-neighbours code. "sparse" (ScSPM): absolute weights of the
+        l1-regularised code, over a dictionary learned for such codes. "llc": the affine sum of the nearest words.
+        "hard": 1 for the nearest word. Words are k-means centres except for "sparse".
+    levels : tuple of int, default=(1, 2, 4)
+        Cells per row and column of each level.
+    pooling : {"max", "mean"}, default="max"
+        The largest weight in a cell, at least 0; or the mean.
+    n_words : int, default=1024
         Size of the dictionary.
-    regularization : float or None
-        λ of "inn" and "sparse", β of "llc"; None means 0.1, 0.15 and 1e-4.
-    n_neighbors : int
-        How many words "llc" takes.
-    root : bool
-        Whether pooled weights are replaced by their square roots, signs kept.
-    normalization : {"l2", "l1", None}
-        What unit length means; None leaves rows as they are.
-    max_descriptors : int
-        At most so many descriptors are drawn to learn the words, about as many from each image.
-    n_jobs : int or None
-        Threads; None means all cores. Each holds the codes of one image.
-    random_state : int, RandomState or None
-        Seed of the sample and of the words; None is 0.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    regularization : float or None, default=None
+        λ of "inn" and "sparse", β of "llc". None means 0.1, 0.15 and 1e-4.
+    n_neighbors : int, default=5
+        Number of words that "llc" uses.
+    root : bool, default=True
+        Replace pooled weights by their square roots, keeping signs.
+    normalization : {"l2", "l1", None}, default="l2"
+        Norm that makes rows unit length; None leaves them as they are.
+    max_descriptors : int, default=200_000
+        Maximum number of descriptors to learn from, about as many from each image.
+    n_jobs : int or None, default=None
+        Number of threads, each with the codes of one image; None uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of the sample and of the words. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    words_ : the dictionary, one word in each row
-    n_features_in_ : length of a descriptor
+    words_ : ndarray of shape (n_words, n_features_in_)
+        The dictionary.
+    n_features_in_ : int
+        Length of a descriptor.
 
     Notes
     -----
     INN-SPM is section 5.3 of Timofte and Van Gool, "Iterative nearest neighbors for classification and
     dimensionality reduction", which refers to Yang et al. (2009) for ScSPM: 1,024 words, levels 1-2-4, max
-    pooling. LLC is the fast variant of Wang et al. (2010). The square root is not in these papers. Weights below 0
-    occur in LLC alone; max pooling takes them for 0, the weight in all descriptors that do not use the word.
+    pooling. LLC is the fast variant of Wang et al. (2010). The square root is not in these papers. Only LLC has
+    weights below 0; max pooling takes them for 0, the weight in all descriptors that do not use the word.
 
     Cells without descriptors pool to 0, and a row of zeros stays so.
 
@@ -73,8 +75,7 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     --------
     >>> import numpy as np
     >>> from sklearn.pipeline import make_pipeline
-    >>> from nearboost.features.pyramid import SpatialPyramid
-    >>> from nearboost.features.sift import DenseSIFT
+    >>> from nearboost.features import DenseSIFT, SpatialPyramid
     >>> images = [np.random.default_rng(i).integers(0, 255, (60, 80), dtype=np.uint8) for i in range(6)]
     >>> pyramid = make_pipeline(DenseSIFT(step=6, bin_sizes=(4,)), SpatialPyramid(levels=(1, 2), n_words=20))
     >>> pyramid.fit_transform(images).shape
@@ -111,7 +112,20 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the words from `LocalSets` or a list of `LocalSet`; ``y`` is ignored."""
+        """Learn the words from a sample of the descriptors.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         self._check_parameters()
         self._check_pooling()
         sample = draw_descriptors(self, X)
@@ -132,7 +146,18 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """One row for each image: pooled weights by level, cell (row by row) and word."""
+        """Pool the weights of each image: by level, cell (row by row) and word.
+
+        Parameters
+        ----------
+        X : LocalSets or list of LocalSet
+            Local descriptors with their positions.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
+        """
         check_is_fitted(self)
         self._check_pooling()
         sets = LocalSets.of(X)

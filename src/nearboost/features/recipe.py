@@ -21,32 +21,51 @@ IMAGES_TO_LOOK_AT = 64
 
 
 class SIFTColorFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Fisher vectors of dense SIFT and of local colour, side by side: 4,096 numbers for an image.
+    """Fisher vectors of dense SIFT and of local colour, side by side: 4,096 numbers per image.
 
-    Each channel is reduced to 64 numbers a patch, encoded by 16 Gaussians and normalised by itself; SIFT comes
-    first. Grey images have no colour to describe: there SIFT alone is used, with twice as many Gaussians, which
-    gives as many numbers.
+    Each channel is reduced to 64 numbers per patch, encoded by 16 Gaussians and normalised by itself; SIFT comes
+    first. Grey images have no colour to describe: SIFT alone is used, with twice as many Gaussians, which gives as
+    many numbers.
 
     Parameters
     ----------
-    n_components : int
-        Gaussians of a channel.
-    color : {"auto", True, False}
-        Whether to describe colour. "auto" looks at up to 64 of the images given to `fit`, and warns where all are
+    n_components : int, default=16
+        Number of Gaussians per channel.
+    color : {"auto", True, False}, default="auto"
+        Whether to describe colour. "auto" looks at up to 64 of the images given to `fit`, and warns if all are
         grey.
-    step, n_points, bin_sizes, scaling
-        The patches, as in `DenseSIFT`.
-    n_dimensions : int
-        Numbers that `DescriptorPCA` leaves of a patch.
-    power, norm, per_gaussian, max_descriptors
-        As in `FisherVector`; ``max_descriptors`` holds for the principal components as well.
-    n_jobs, random_state, verbose
-        As in `FisherVector`.
+    step : int, default=4
+        Pixels from one patch to the next.
+    n_points : int or None, default=None
+        About this many patches per image instead of a fixed step, never more, shared evenly between the sizes;
+        small images have fewer. None uses ``step``.
+    bin_sizes : tuple of int, default=(4, 6, 8)
+        Cell sizes in pixels; a patch is four cells wide. Images smaller than a patch are extended by their border.
+    scaling : {"dtype", "image"}, default="dtype"
+        What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+    n_dimensions : int, default=64
+        Numbers that `DescriptorPCA` keeps of a patch.
+    power : float, default=0.5
+        Every number x becomes sign(x)·|x|^power, as in `FisherVector`.
+    norm : {"l2", "l1", None}, default="l2"
+        Norm that each channel is divided by, as in `FisherVector`.
+    per_gaussian : bool, default=False
+        Scale the gradients of each Gaussian to unit length, as in `FisherVector`.
+    max_descriptors : int, default=200_000
+        Maximum number of descriptors for principal components and mixtures, about as many from each image.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of samples and mixtures. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows progress bars on standard error when above 0.
 
     Attributes
     ----------
-    channels_ : the fitted pipelines, one for each channel
-    uses_color_ : whether colour is described
+    channels_ : list of Pipeline
+        The fitted pipelines, one per channel.
+    uses_color_ : bool
+        Whether colour is described.
 
     Notes
     -----
@@ -97,7 +116,20 @@ class SIFTColorFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit every step to the images; ``y`` is ignored."""
+        """Fit every step to the images.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_whole("n_components", self.n_components)
         check_whole("n_dimensions", self.n_dimensions)
         images = as_images(X)
@@ -112,7 +144,18 @@ class SIFTColorFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """One row for each image."""
+        """Describe images.
+
+        Parameters
+        ----------
+        X : image, or sequence of images or paths
+            Images as arrays, or paths of image files.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            One row per image.
+        """
         check_is_fitted(self)
         images = as_images(X)
         return np.hstack([channel.transform(images) for channel in self.channels_])

@@ -11,35 +11,35 @@ N_DIRECTIONS = 8
 
 
 class DenseSIFT(GridDescriptor):
-    """SIFT descriptors of patches on a regular grid, upright.
+    """SIFT descriptors of upright patches on a regular grid.
 
-    A patch has 4 x 4 cells; each gives a histogram of 8 gradient directions: 128 numbers. Gradients are shared
-    linearly between neighbouring cells and directions. The histogram is brought to unit length, clipped at 0.2 and
-    brought to unit length again.
+    A patch has 4 x 4 cells, each of which gives a histogram of 8 gradient directions: 128 numbers. Gradients are
+    shared linearly between neighbouring cells and directions. The histogram is scaled to unit length, clipped at
+    0.2 and scaled to unit length again.
 
     Parameters
     ----------
-    step : int
+    step : int, default=4
         Pixels from one patch to the next.
-    n_points : int or None
-        About so many patches per image instead, and never more, shared evenly between the sizes; small images have
-        fewer. None goes by ``step``.
-    bin_sizes : tuple of int
-        Sizes of a cell in pixels; a patch is four cells wide. A border is repeated where an image is smaller.
-    smoothing : float
-        Deviation in pixels of the Gaussian that smooths the image first; 0 does not smooth.
-    root : bool
-        Take the square roots of the histogram's shares: Euclidean distances are then Hellinger's (RootSIFT).
-    contrast_threshold : float
-        Flat patches are noise: where a histogram is shorter than this, its final length is less than 1, in
-        proportion. A cell of pixels in [0, 1] counts its mean gradient per pixel. 0 makes all of unit length.
-    scaling : {"dtype", "image"}
-        What becomes 1: the largest number of the pixels' type, or the largest pixel of an image.
+    n_points : int or None, default=None
+        About this many patches per image instead of a fixed step, never more, shared evenly between the sizes;
+        small images have fewer. None uses ``step``.
+    bin_sizes : tuple of int, default=(4, 6, 8)
+        Cell sizes in pixels; a patch is four cells wide. Images smaller than a patch are extended by their border.
+    smoothing : float, default=0.8
+        Standard deviation in pixels of the Gaussian that smooths the image first; 0 does not smooth.
+    root : bool, default=True
+        Take square roots of the histogram's shares: Euclidean distances are then Hellinger's (RootSIFT).
+    contrast_threshold : float, default=0.03
+        Flat patches are noise: a histogram shorter than this ends up shorter than 1, in proportion. A cell of
+        pixels in [0, 1] counts its mean gradient per pixel. 0 gives all unit length.
+    scaling : {"dtype", "image"}, default="dtype"
+        What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
 
     Notes
     -----
     Lowe's descriptor (2004) without the Gaussian window over the patch, as is usual on a grid. The numbers are
-    ordered by cell row, cell column and direction, the latter against the clock from the right, as in OpenCV.
+    ordered by cell row, cell column and direction, the latter counterclockwise from the right, as in OpenCV.
 
     Examples
     --------

@@ -44,7 +44,21 @@ FILE = "<file>"  # stands in kept messages, because a content may have several f
 
 @dataclass(frozen=True)
 class Entry:
-    """A file: the hash of its content, whether it could be described, its row or -1, and what was wrong."""
+    """A file in a store.
+
+    Attributes
+    ----------
+    file : str
+        Its path.
+    content : str
+        Hash of its content.
+    status : {"ok", "failed"}
+        Whether it could be described.
+    row : int
+        Its row in the store, or -1.
+    message : str
+        What was wrong, if anything.
+    """
 
     file: str
     content: str
@@ -54,13 +68,14 @@ class Entry:
 
 
 class FeatureStore:
-    """What an extraction gives.
+    """The result of an extraction.
 
-    Attributes
+    Parameters
     ----------
-    folder : where the store lies
-    table : an `Entry` for each file, in the order given
-    rows : all rows of the store, memory-mapped; ``table`` says which is whose
+    folder : Path
+        Folder of the store.
+    table : sequence of Entry
+        One entry per file, in the order given.
     """
 
     def __init__(self, folder: Path, table: Sequence[Entry]) -> None:
@@ -68,6 +83,7 @@ class FeatureStore:
 
     @property
     def rows(self) -> NDArray[np.float32]:
+        """All rows of the store, memory-mapped; ``table`` says which is whose."""
         if not (self.folder / "rows.npy").exists():
             raise ValueError(f"No file could be described; {self.folder / 'table.csv'} says why.")
         rows: NDArray[np.float32] = np.load(self.folder / "rows.npy", mmap_mode="r")
@@ -80,12 +96,12 @@ class FeatureStore:
 
     @property
     def failed(self) -> list[Entry]:
-        """The files that could not."""
+        """The entries of the files that could not be described."""
         return [entry for entry in self.table if entry.status != OK]
 
     @property
     def X(self) -> NDArray[np.float32]:
-        """The rows of `files`: memory-mapped where they lie one after the other, else in memory."""
+        """The rows of `files`: memory-mapped if they are contiguous, otherwise in memory."""
         numbers = np.array([entry.row for entry in self.table if entry.status == OK], dtype=np.int64)
         if len(numbers) and np.all(np.diff(numbers) == 1):
             return self.rows[numbers[0] : numbers[-1] + 1]
@@ -100,18 +116,28 @@ def extract(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> FeatureStore:
-    """Describe the images of a folder, or some files, as far as it has not been done yet.
+    """Describe the images of a folder, or some files, as far as that has not been done yet.
 
-    A file that gives no image is reported in the table and passed over. Killed at any moment, the next call goes
-    on where this one was; a store of other settings or another fit is another folder.
+    A file that gives no image is reported in the table and skipped. If killed at any moment, the next call
+    continues where this one stopped. A store with other settings or another fit is another folder.
 
     Parameters
     ----------
-    source : a folder, searched with all folders below it for names like those of images; or paths of files
-    descriptor : a transformer, or a fitted pipeline, that makes one row of numbers from ``[path]``
-    into : folder of all stores; that of the descriptor is named by its class and `fingerprint`
-    n_jobs : threads, None means all cores; each holds one image
-    verbose : above 0, a progress bar with an estimate of the time left, on standard error
+    source : str, path or sequence of these
+        A folder, searched with its subfolders for files named like images; or paths of files.
+    descriptor : transformer or fitted pipeline
+        Makes one row of numbers from ``[path]``.
+    into : str or path
+        Folder of all stores; the descriptor's own is named by its class and `fingerprint`.
+    n_jobs : int or None, default=None
+        Number of threads, each with one image; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar with the time left on standard error when above 0.
+
+    Returns
+    -------
+    FeatureStore
+        The rows, and a table of the files.
 
     Examples
     --------
@@ -119,8 +145,7 @@ def extract(
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from PIL import Image
-    >>> from nearboost.features.bif import BioInspiredFeatures
-    >>> from nearboost.features.store import extract
+    >>> from nearboost.features import BioInspiredFeatures, extract
     >>> folder = Path(tempfile.mkdtemp())
     >>> for i in range(3):
     ...     Image.fromarray(np.full((20, 30), 40 * i, dtype=np.uint8)).save(folder / f"{i}.png")

@@ -22,32 +22,39 @@ NO_VARIANCE = 1e-9  # of the largest
 class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components over damped deviations, then rows of unit length: for neighbours on Fisher vectors.
 
-    Component i is divided by √(λᵢ + μ·λ₁), λ the variances in falling order: whitening lets weak directions count,
-    damping keeps the weakest, which are noise, from counting too much. Without the unit length at the end it would
-    harm more than help.
+    Component i is divided by √(λᵢ + μ·λ₁), with λ the variances in decreasing order: whitening lets weak
+    directions count, damping keeps the weakest, which are noise, from counting too much. Without unit length at
+    the end, it would do more harm than good.
 
     Parameters
     ----------
-    n_components : int
-        How many directions; never more than the rows have.
-    damping : float
-        μ, from 0, which whitens fully, to large numbers, which leave plain principal components.
-    n_passes : int
+    n_components : int, default=1024
+        Number of directions; never more than the rows have.
+    damping : float, default=0.1
+        μ: 0 whitens fully, large numbers leave plain principal components.
+    n_passes : int, default=4
         Passes over the rows that sharpen the directions; each costs two products with the rows.
-    n_jobs : int or None
-        Threads of the matrix library; None means all cores. Results agree to rounding.
-    random_state : int, RandomState or None
-        Seed of the first directions; None is 0.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    n_jobs : int or None, default=None
+        Number of threads of the matrix library; None uses all cores. Results agree to rounding.
+    random_state : int, RandomState or None, default=None
+        Seed of the first directions. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
 
     Attributes
     ----------
-    components_ : directions, one in each row
-    explained_variance_ : λ, the variances along them
-    mean_ : mean row
-    n_components_ : how many directions
-    n_features_in_ : number of features
+    components_ : ndarray of shape (n_components_, n_features)
+        Directions.
+    explained_variance_ : ndarray of shape (n_components_,)
+        λ, the variances along them.
+    mean_ : ndarray of shape (n_features,)
+        Mean row.
+    n_components_ : int
+        Number of directions.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
@@ -82,7 +89,20 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the directions; ``y`` is ignored."""
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
         check_whole("n_components", self.n_components)
         check_whole("n_passes", self.n_passes)
         check_not_negative("damping", self.damping)
@@ -100,7 +120,18 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Whitened rows of unit length; a row equal to the mean becomes zeros."""
+        """Whiten rows and scale them to unit length.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to whiten.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_), float32
+            Rows of unit length; a row equal to the mean becomes zeros.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         damped = self.explained_variance_ + np.float32(self.damping) * self.explained_variance_[0]
