@@ -9,7 +9,20 @@ from nearboost.neighbors.record import Neighbors
 
 
 def as_csr(neighbors: Neighbors) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Row pointers (int32 unless there are too many edges) and columns of the k-NN graph."""
+    """The k-NN graph as compressed sparse rows.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        The graph.
+
+    Returns
+    -------
+    indptr : ndarray of shape (n_rows + 1,)
+        Row pointers, int32 unless there are too many edges.
+    indices : ndarray of shape (n_edges,), int32
+        Columns.
+    """
     n_rows, k = neighbors.indices.shape
     indptr = np.arange(n_rows + 1, dtype=np.int64) * k
     if indptr[-1] <= np.iinfo(np.int32).max:
@@ -20,7 +33,24 @@ def as_csr(neighbors: Neighbors) -> tuple[NDArray[Any], NDArray[np.int32]]:
 def transpose(
     indptr: NDArray[Any], indices: NDArray[np.int32], weights: NDArray[np.float64], n_columns: int
 ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.float64]]:
-    """The transpose of a sparse matrix, its columns in rising order within each row."""
+    """The transpose of a sparse matrix, its columns in increasing order within each row.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (n_rows + 1,)
+        Row pointers.
+    indices : ndarray of shape (n_entries,), int32
+        Columns.
+    weights : ndarray of shape (n_entries,)
+        Values.
+    n_columns : int
+        Number of columns of the matrix.
+
+    Returns
+    -------
+    tuple of three ndarrays
+        Row pointers, columns and values of the transpose.
+    """
     from nearboost.kernels import search as kernels
 
     new_indptr = np.zeros(n_columns + 1, dtype=np.int64)
@@ -38,7 +68,22 @@ def transpose(
 
 
 def check_graph(graph: tuple[ArrayLike, ArrayLike] | Neighbors, n_rows: int, k: int) -> Neighbors:
-    """A precomputed graph ``(indices, distances)`` over the training rows, of at least k neighbours."""
+    """Validate a precomputed graph over the training rows.
+
+    Parameters
+    ----------
+    graph : Neighbors or tuple (indices, distances)
+        The graph; lists are sorted by distance and hold no row's own number.
+    n_rows : int
+        Number of training rows.
+    k : int
+        Least number of neighbours per row.
+
+    Returns
+    -------
+    Neighbors
+        The graph, with int32 indices and float64 distances.
+    """
     try:
         given_indices, given_distances = (
             (graph.indices, graph.distances) if isinstance(graph, Neighbors) else graph

@@ -12,10 +12,10 @@ class Neighbors:
 
     Attributes
     ----------
-    indices : int32 array of shape (n_queries, k)
+    indices : ndarray of shape (n_queries, n_neighbors), int32
         Rows of the searched set.
-    distances : float64 array of shape (n_queries, k)
-        Euclidean (``l2``), Manhattan (``l1``), or 1 - cos (``cosine``).
+    distances : ndarray of shape (n_queries, n_neighbors), float64
+        Euclidean ("l2"), Manhattan ("l1") or 1 − cos ("cosine").
     """
 
     indices: NDArray[np.int32]
@@ -23,10 +23,22 @@ class Neighbors:
 
     @property
     def n_neighbors(self) -> int:
+        """Number of neighbours per query."""
         return self.indices.shape[1]
 
     def first(self, k: int) -> "Neighbors":
-        """The k nearest, as views."""
+        """The k nearest, as views.
+
+        Parameters
+        ----------
+        k : int
+            Number of neighbours to keep.
+
+        Returns
+        -------
+        Neighbors
+            The first k columns.
+        """
         if not 1 <= k <= self.n_neighbors:
             raise ValueError(f"k={k} is not between 1 and the {self.n_neighbors} neighbours at hand.")
         return Neighbors(self.indices[:, :k], self.distances[:, :k])

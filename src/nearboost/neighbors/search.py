@@ -18,16 +18,24 @@ class NeighborSearch:
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_features)
-        The rows to search, dense and finite; they are kept, not copied.
-    metric : {"l2", "cosine", "l1"}
-    method : {"exact", "hnsw"}
-        ``"hnsw"`` looks at a few promising rows only, through FAISS (an optional dependency), and may miss
-        neighbours; the distances of those it finds are exact.
-    n_jobs : int or None
-        Threads; ``None`` means all cores. The answer does not depend on it.
-    verbose : int
-        Above 0, a progress bar on standard error.
+    X : array-like of shape (n_rows, n_features)
+        The rows to search, dense and finite. They are kept, not copied.
+    metric : {"l2", "cosine", "l1"}, default="l2"
+        Distance between rows: Euclidean, 1 − cos, or Manhattan.
+    method : {"exact", "hnsw"}, default="exact"
+        "hnsw" looks at a few promising rows only, through FAISS (an optional dependency), and may miss neighbours;
+        the distances of those it finds are exact.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores. Results do not depend on it.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
+
+    Examples
+    --------
+    >>> from nearboost import NeighborSearch
+    >>> found = NeighborSearch([[0.0], [1.0], [4.0]]).search([[1.5]], 2)
+    >>> found.indices, found.distances
+    (array([[1, 0]], dtype=int32), array([[0.5, 1.5]]))
     """
 
     def __init__(
@@ -49,7 +57,21 @@ class NeighborSearch:
     ) -> Neighbors:
         """The k nearest rows of each query.
 
-        A row is no neighbour of a query of its own group; a query of group -1 has all rows to choose from.
+        Parameters
+        ----------
+        Q : array-like of shape (n_queries, n_features)
+            The queries.
+        k : int
+            Number of neighbours.
+        query_groups : array-like of int of shape (n_queries,) or None, default=None
+            Group of each query, or -1 for none. No row is a neighbour of a query of its own group.
+        groups : array-like of int of shape (n_rows,) or None, default=None
+            Group of each searched row; given together with ``query_groups``.
+
+        Returns
+        -------
+        Neighbors
+            Indices and distances, nearest first.
         """
         queries = as_rows(Q)
         n_rows, n_features = self.rows.X.shape
@@ -72,7 +94,20 @@ class NeighborSearch:
         )
 
     def graph(self, k: int, groups: ArrayLike | None = None) -> Neighbors:
-        """The k nearest other rows of each row, none of its own group; its duplicates count as others."""
+        """The k nearest other rows of each row; duplicates of a row count as others.
+
+        Parameters
+        ----------
+        k : int
+            Number of neighbours.
+        groups : array-like of int of shape (n_rows,) or None, default=None
+            Group of each row, or -1 for none. Rows of one group are not neighbours.
+
+        Returns
+        -------
+        Neighbors
+            Indices and distances, nearest first.
+        """
         n_rows = len(self.rows.X)
         if k >= n_rows:
             raise ValueError(
