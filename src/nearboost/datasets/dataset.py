@@ -18,16 +18,26 @@ class Dataset:
 
     Parameters
     ----------
-    name : what to call the set: the name of its folder or file, or of the published set
-    kind : "images" or "vectors"
-    items : paths of images, none of them opened yet; or an array of rows, memory-mapped where the file allows it
-    labels : the class name of each item; or, where items have several, (n_items, n_classes) of 0 and 1
-    classes : the class names, sorted; or the names of the columns
-    names : what to call each item: its path within the folder, or "row 17"
-    part : "train" or "test" for each item, where the set comes divided
-    groups : the track, plate or specimen of each item, where the set tells
-    masks : one mask file for each item, where the set has them
-    notes : what a reader should know: files left out, duplicates, counts that differ from the published ones
+    name : str
+        Name of the set: that of its folder or file, or of the published set.
+    kind : {"images", "vectors"}
+        What the items are.
+    items : sequence of str, or ndarray of shape (n_items, n_features)
+        Paths of images, none of them opened yet; or rows, memory-mapped if the file allows it.
+    labels : ndarray of shape (n_items,) or (n_items, n_classes)
+        Class name of each item; or 0 and 1 per class if items have several labels.
+    classes : tuple of str
+        Class names, sorted; or the names of the columns.
+    names : sequence of str
+        Name of each item: its path within the folder, or "row 17".
+    part : ndarray of shape (n_items,) or None, default=None
+        "train" or "test" for each item, if the set comes divided.
+    groups : ndarray of shape (n_items,) or None, default=None
+        Track, plate or specimen of each item, if the set has them.
+    masks : sequence of str or None, default=None
+        A mask file for each item, if the set has them.
+    notes : tuple of str, default=()
+        What a reader should know: files left out, duplicates, counts that differ from the published ones.
     """
 
     name: str
@@ -54,7 +64,7 @@ class Dataset:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many items each class has."""
+        """Number of items of each class."""
         if self.is_multilabel:
             return dict(zip(self.classes, map(int, self.labels.sum(axis=0)), strict=True))
         found, counts = np.unique(self.labels, return_counts=True)
@@ -62,7 +72,18 @@ class Dataset:
         return {name: of_class.get(name, 0) for name in self.classes}
 
     def take(self, indices: ArrayLike) -> "Dataset":
-        """The items numbered so, in that order; the classes stay as they are."""
+        """Some of the items, in the order given; the classes stay as they are.
+
+        Parameters
+        ----------
+        indices : array-like of int or bool
+            Item numbers, or a mask.
+
+        Returns
+        -------
+        Dataset
+            The chosen items.
+        """
         chosen = np.asarray(indices)
         if chosen.dtype == bool:
             chosen = np.flatnonzero(chosen)
@@ -78,7 +99,18 @@ class Dataset:
         )
 
     def with_classes(self, names: Sequence[str]) -> "Dataset":
-        """These classes only; of a set with several labels, those columns and the items that have one of them."""
+        """The items of some classes; for a multilabel set, those columns and the items with one of these labels.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Class names.
+
+        Returns
+        -------
+        Dataset
+            The chosen items.
+        """
         unknown = [name for name in names if name not in self.classes]
         if unknown or not names:
             wrong, known = unknown[0] if unknown else "", join_names(self.classes)

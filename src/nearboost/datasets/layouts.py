@@ -82,22 +82,29 @@ LAYOUTS = {
 def open_dataset(
     path: str | os.PathLike[str], layout: str = "auto", *, duplicates: bool = True, verbose: int = 0
 ) -> Dataset:
-    """The data at a path; images are not opened yet, and rows stay on disk where their file allows it.
+    """Open the data at a path; images are not read yet, and rows stay on disk if their file allows it.
 
     Parameters
     ----------
-    path : a folder of images, a folder with X.npy, or a file of rows
-    layout : how the files lie, one of the names in the documentation's page on data; "auto" recognises it
-    duplicates : whether to look for items that come twice, which reads a little of every file
-    verbose : 1 shows how far that is
+    path : str or path
+        A folder of images, a folder with X.npy, or a file of rows.
+    layout : str, default="auto"
+        How the files are arranged, one of the names in the documentation's page on data; "auto" recognises it.
+    duplicates : bool, default=True
+        Look for items that occur twice, which reads a little of every file.
+    verbose : int, default=0
+        Shows the progress of that search when above 0.
 
     Returns
     -------
-    Dataset : its ``notes`` tell what was left out, which items come twice, and which counts are not the published
+    Dataset
+        The items; its ``notes`` say what was left out, which items occur twice, and which counts differ from the
+        published ones.
 
     Raises
     ------
-    DataError : with one sentence that says what is missing and what was expected
+    DataError
+        Says in one sentence what is missing and what was expected.
 
     Examples
     --------

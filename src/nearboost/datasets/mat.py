@@ -14,7 +14,19 @@ HDF5 = b"MATLAB 7.3"
 
 @dataclass(frozen=True)
 class MatRows:
-    """Rows and their labels; with a second set where the file says which rows are for testing."""
+    """Rows and labels of a MATLAB file, with a second set if the file says which rows are for testing.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows, all of them or those for training.
+    y : ndarray of shape (n_rows,)
+        Their labels.
+    X_test : ndarray of shape (n_test_rows, n_features) or None
+        Rows for testing.
+    y_test : ndarray of shape (n_test_rows,) or None
+        Their labels.
+    """
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -23,16 +35,22 @@ class MatRows:
 
 
 def read_mat(path: str | PathLike[str]) -> MatRows:
-    """Rows and labels of a .mat file.
+    """Read rows and labels from a .mat file.
 
-    Two layouts are known. ``fea`` and ``gnd``: rows and labels, as Extended Yale B and ORL are handed around.
+    Two layouts are known. ``fea`` and ``gnd``: rows and labels, the usual form of Extended Yale B and ORL.
     ``TrainSet`` and ``TestSet``: structs with labels in ``y`` and, in ``X`` or ``x``, either a matrix with one row
-    (or one column) for each label, or a stack of images, numbered by the last axis (or the first), whose pixels
-    become rows. Where both would do, rows of matrices and the last axis of stacks are taken, alike in both.
+    (or one column) per label, or a stack of images, numbered by the last axis (or the first), whose pixels become
+    rows. If both would do, rows of matrices and the last axis of stacks are taken, alike in both.
 
     Parameters
     ----------
-    path : a file of MATLAB 7.2 or older; newer ones are written so by ``save(..., '-v7')``
+    path : str or path
+        A file of MATLAB 7.2 or older; newer versions write one with ``save(..., '-v7')``.
+
+    Returns
+    -------
+    MatRows
+        Rows and labels.
 
     Examples
     --------
