@@ -20,10 +20,14 @@ class LocalSet:
 
     Parameters
     ----------
-    values : descriptors, one row each
-    positions : x and y of each descriptor's centre, from 0 (left, top) to 1 (right, bottom)
-    scales : size in pixels of the patch that each descriptor describes
-    image_size : height and width of the image in pixels
+    values : ndarray of shape (n_descriptors, n_features)
+        Descriptors.
+    positions : ndarray of shape (n_descriptors, 2) or None, default=None
+        x and y of each descriptor's centre, from 0 (left, top) to 1 (right, bottom).
+    scales : ndarray of shape (n_descriptors,) or None, default=None
+        Size in pixels of the patch behind each descriptor.
+    image_size : tuple of int or None, default=None
+        Height and width of the image in pixels.
     """
 
     values: NDArray[Any]
@@ -40,9 +44,11 @@ class LocalSets(Sequence[LocalSet]):
 
     Parameters
     ----------
-    n_sets : how many images
-    make : makes the set of an image, a `LocalSet` or a matrix of descriptors, from its number, which begins at 0;
-        called each time it is asked for
+    n_sets : int
+        Number of images.
+    make : callable
+        Makes the set of an image, a `LocalSet` or a matrix of descriptors, from its number, starting at 0; called
+        each time the set is asked for.
 
     Examples
     --------
@@ -71,7 +77,26 @@ class LocalSets(Sequence[LocalSet]):
         scales: ArrayLike | None = None,
         image_sizes: Sequence[tuple[int, int]] | None = None,
     ) -> Self:
-        """Sets that lie in memory one after the other: set i is rows ``offsets[i]`` to ``offsets[i + 1]``."""
+        """Sets stored one after the other: set i is rows ``offsets[i]`` to ``offsets[i + 1]``.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_descriptors, n_features)
+            Descriptors of all sets.
+        offsets : array-like of int of shape (n_sets + 1,)
+            Where the sets begin and end, from 0 to the number of descriptors.
+        positions : array-like of shape (n_descriptors, 2) or None, default=None
+            Centres, see `LocalSet`.
+        scales : array-like of shape (n_descriptors,) or None, default=None
+            Sizes of the patches, see `LocalSet`.
+        image_sizes : sequence of tuples or None, default=None
+            Height and width of each image.
+
+        Returns
+        -------
+        LocalSets
+            One set per image.
+        """
         rows, ends = np.asarray(values), np.asarray(offsets)
         if rows.ndim != 2:
             raise ValueError(f"values has shape {rows.shape}; give a matrix with one descriptor in each row.")
@@ -90,7 +115,18 @@ class LocalSets(Sequence[LocalSet]):
 
     @classmethod
     def of(cls, arrays: Sequence[Any]) -> Self:
-        """Sets from a list of matrices (or of `LocalSet`), one for each image; LocalSets stay as they are."""
+        """Sets from a list, one matrix or `LocalSet` per image.
+
+        Parameters
+        ----------
+        arrays : LocalSets or sequence
+            The sets; LocalSets are returned as they are.
+
+        Returns
+        -------
+        LocalSets
+            One set per image.
+        """
         if isinstance(arrays, cls):
             return arrays
         one = isinstance(arrays, LocalSet | str) or not isinstance(arrays, Sequence | np.ndarray)
@@ -120,20 +156,59 @@ class LocalSets(Sequence[LocalSet]):
         return made if isinstance(made, LocalSet) else LocalSet(np.asarray(made))
 
     def take(self, indices: Iterable[int]) -> "LocalSets":
-        """Some of the sets, in the order given."""
+        """Some of the sets, in the order given.
+
+        Parameters
+        ----------
+        indices : iterable of int
+            Numbers of the sets.
+
+        Returns
+        -------
+        LocalSets
+            These sets.
+        """
         some = LocalSets(0, self._make)
         some._numbers = [self._numbers[i] for i in indices]
         return some
 
     def map(self, change: Callable[[LocalSet], NDArray[Any]]) -> "LocalSets":
-        """The same sets with other values, made when asked for; positions and scales stay."""
+        """The same sets with other values, made when asked for; positions and scales stay.
+
+        Parameters
+        ----------
+        change : callable
+            Makes the new values of a `LocalSet`.
+
+        Returns
+        -------
+        LocalSets
+            The changed sets.
+        """
 
         return LocalSets(len(self), _Changed(self, change))
 
     def sample(
         self, n_descriptors: int, random_state: int = 0, *, n_jobs: int | None = 1, verbose: int = 0
     ) -> NDArray[Any]:
-        """At most so many descriptors, drawn without repetition and as many from each image, or all of fewer."""
+        """Draw descriptors without replacement, equally many from each image.
+
+        Parameters
+        ----------
+        n_descriptors : int
+            Maximum number of descriptors.
+        random_state : int, default=0
+            Seed.
+        n_jobs : int or None, default=1
+            Number of threads; None uses all cores.
+        verbose : int, default=0
+            Shows a progress bar on standard error when above 0.
+
+        Returns
+        -------
+        ndarray of shape (n_drawn, n_features)
+            The descriptors drawn.
+        """
         check_whole("n_descriptors", n_descriptors)
         numbers = np.sort(np.random.default_rng(random_state).permutation(len(self))[:n_descriptors])
         share = n_descriptors // max(1, len(numbers))

@@ -35,7 +35,17 @@ UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_f
 
 
 def save(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
-    """Write an object of the table of names to a file; ``name`` is what messages call it."""
+    """Write an estimator or a model to a file that cannot run code.
+
+    Parameters
+    ----------
+    value : object
+        An estimator of nearboost, a supported one of scikit-learn, or a `Model`.
+    path : str or path
+        The file.
+    name : str, default="model"
+        What error messages call the object.
+    """
     check_target(path)
     encoder = Encoder()
     header = {
@@ -52,16 +62,24 @@ def check_can_be_saved(value: Any, name: str = "model") -> None:
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
-    """The object of a file.
+    """Read an object that `save` wrote.
 
     Parameters
     ----------
-    path : what `save` wrote
-    max_bytes : a file that declares more, unpacked, is refused before anything is read
+    path : str or path
+        The file.
+    max_bytes : int, default=68719476736
+        A file that declares more than this (64 GiB), unpacked, is refused before anything is read.
+
+    Returns
+    -------
+    object
+        The estimator or model.
 
     Raises
     ------
-    ModelFileError : where the file is missing, damaged, of another kind, or asks for what is not in the table
+    ModelFileError
+        If the file is missing, damaged, of another kind, or asks for a class that is not in the table of names.
     """
     with open_archive(Path(path), max_bytes) as archive:
         header = _of_this_format(archive.header)

@@ -34,11 +34,16 @@ class Loss:
 
     Attributes
     ----------
-    name : the name `get_loss` knows it by.
-    code : the integer that kernels know it by.
-    weight_scale : K in K·w = −F'(margin); weights lie between 0 and 1/K.
-    curvature_at_zero : F''(0), the largest curvature.
-    note : what to know about its domain.
+    name : str
+        The name that `get_loss` takes.
+    code : int
+        The number that kernels know it by.
+    weight_scale : float
+        K in K·w = −F'(margin); weights lie between 0 and 1/K.
+    curvature_at_zero : float
+        F''(0), the largest curvature.
+    note : str
+        What to know about its domain.
     """
 
     name: str
@@ -138,7 +143,18 @@ class ExponentialLoss(Loss):
 
 
 def get_loss(name: str) -> Loss:
-    """The loss of this name: one of `LOSSES`."""
+    """The loss of a given name.
+
+    Parameters
+    ----------
+    name : {"exp", "log", "binlog", "mat", "hinge", "squared"}
+        One of `LOSSES`.
+
+    Returns
+    -------
+    Loss
+        The loss.
+    """
     if name not in LOSSES:
         raise ValueError(f"Unknown loss {name!r}; known losses are {', '.join(map(repr, LOSSES))}.")
     return LOSSES[name]

@@ -34,11 +34,16 @@ class Prediction:
 
     Attributes
     ----------
-    places : which of the items given these are
-    labels : the class of each by name; multilabel: a 0/1 matrix
-    probabilities : one column for each class, or None where the classifier gives none
-    skipped : what was wrong with an item, by its place
-    classes : names of the classes
+    places : ndarray of shape (n_described,)
+        Positions of these items among those given.
+    labels : ndarray of shape (n_described,) or (n_described, n_classes)
+        Class name of each; a 0/1 matrix for multilabel models.
+    probabilities : ndarray of shape (n_described, n_classes) or None
+        Probability of each class, if the classifier gives any.
+    skipped : dict
+        What was wrong with each skipped item, by position.
+    classes : tuple of str
+        Class names.
     """
 
     places: NDArray[np.int64]
@@ -48,7 +53,20 @@ class Prediction:
     classes: tuple[str, ...]
 
     def top(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The n likeliest classes of each item by number, or all of fewer, and their probabilities."""
+        """The n most probable classes of each item.
+
+        Parameters
+        ----------
+        n : int
+            Number of classes, at most all.
+
+        Returns
+        -------
+        order : ndarray of shape (n_described, n)
+            Class numbers, most probable first.
+        probabilities : ndarray of shape (n_described, n)
+            Their probabilities.
+        """
         if self.probabilities is None:
             raise ValueError("This classifier gives no probabilities, so classes cannot be ranked; leave top out.")
         n = min(n, len(self.classes))
@@ -62,12 +80,18 @@ class Model:
 
     Attributes
     ----------
-    features : a fitted transformer of images, or None where items are rows of numbers
-    classifier : fitted on the rows, with ``classes`` by number (multilabel: on a 0/1 matrix)
-    classes : names of the classes
-    origins : where training rows came from; those that vote, or all where all rows are kept
-    facts : what else is to be known, for people: data, method, number of items
-    marks : of all items that it was fitted on, see `marks_of`; None where the file is older
+    features : transformer or None
+        Fitted transformer of images; None if items are rows of numbers.
+    classifier : classifier
+        Fitted on the rows, with ``classes`` by number (for multilabel models, on a 0/1 matrix).
+    classes : tuple of str
+        Class names.
+    origins : Origins or None
+        Where training rows came from: those that vote, or all if all rows are kept.
+    facts : dict
+        What else people should know: data, method, number of items.
+    marks : ndarray or None
+        Marks of all training items, see `marks_of`; None in older files.
     """
 
     features: Any
@@ -78,7 +102,22 @@ class Model:
     marks: NDArray[np.uint64] | None = None
 
     def describe(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Described:
-        """Rows of paths or images, one at a time, or of a matrix as it is; what cannot be read is skipped."""
+        """Turn items into rows; what cannot be read is skipped.
+
+        Parameters
+        ----------
+        items : sequence of paths or images, or array-like of shape (n_items, n_features)
+            Items of the kind the model was fitted on.
+        n_jobs : int or None, default=None
+            Number of threads; None uses all cores.
+        verbose : int, default=0
+            Shows a progress bar on standard error when above 0.
+
+        Returns
+        -------
+        Described
+            Rows, their positions among the items, and what was wrong with the others.
+        """
         if self.features is None:
             rows = np.asarray(items)
             if rows.ndim != 2 or rows.dtype.kind not in "biuf":
@@ -93,7 +132,22 @@ class Model:
         return describe_images(self.features, items, n_jobs=n_jobs, verbose=verbose)
 
     def predict(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Prediction:
-        """Class and probabilities of each item that can be described."""
+        """Predict the class of each item that can be described.
+
+        Parameters
+        ----------
+        items : sequence of paths or images, or array-like of shape (n_items, n_features)
+            Items of the kind the model was fitted on.
+        n_jobs : int or None, default=None
+            Number of threads; None uses all cores.
+        verbose : int, default=0
+            Shows a progress bar on standard error when above 0.
+
+        Returns
+        -------
+        Prediction
+            Labels and probabilities.
+        """
         described = self.describe(items, n_jobs=n_jobs, verbose=verbose)
         if not len(described.rows):
             why = next(iter(described.skipped.values()), "there are no items.")
@@ -101,7 +155,18 @@ class Model:
         return replace(self.predict_rows(described.rows), places=described.places, skipped=described.skipped)
 
     def predict_rows(self, rows: NDArray[Any]) -> Prediction:
-        """The same of rows that the features have made."""
+        """Predict from rows that the features have made.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        Prediction
+            Labels and probabilities.
+        """
         has_them = hasattr(self.classifier, "predict_proba")
         probabilities = np.asarray(self.classifier.predict_proba(rows)) if has_them else None
         said = np.asarray(self.classifier.predict(rows))
@@ -114,27 +179,55 @@ class Model:
         return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
     def before_last_step(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Rows as the classifier itself sees them."""
+        """Rows as the classifier itself sees them.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_scaled_features)
+            The rows after scaling.
+        """
         several = isinstance(self.classifier, Pipeline) and len(self.classifier) > 1
         return np.asarray(self.classifier[:-1].transform(rows)) if several else rows
 
     @property
     def voters(self) -> NDArray[np.int64]:
-        """Rows of the training set that an answer may come from; none for linear classifiers and the like."""
+        """Training rows that an answer may come from; none for linear classifiers and the like."""
         return voters_of(self.last_step, self.n_training)
 
     @property
     def n_training(self) -> int:
-        """How many items it was fitted on."""
+        """Number of items the model was fitted on."""
         return int(self.facts.get("items", 0))
 
     def only_voters(self) -> "Model":
-        """The same without the origins of rows that never vote."""
+        """The same model without the origins of rows that never vote.
+
+        Returns
+        -------
+        Model
+            A copy; this one is left unchanged.
+        """
         return self if self.origins is None else replace(self, origins=self.origins.take(self.voters))
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """The model of a file; a bare estimator is none."""
+    """Load a model from a file; a bare estimator is refused.
+
+    Parameters
+    ----------
+    path : str or path
+        A file written by `save` or by ``nearboost fit``.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
     found = load(path)
     if not isinstance(found, Model):
         raise ModelFileError(

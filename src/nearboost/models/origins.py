@@ -16,16 +16,22 @@ from nearboost.base.thumbnails import thumbnail as small_copy
 
 @dataclass(frozen=True)
 class Origins:
-    """Of the rows that a model knows by number.
+    """Where the rows that a model knows by number came from.
 
     Attributes
     ----------
-    rows : numbers of these rows in the training set, rising
-    names : what each is called, mostly a path below the data's folder
-    labels : the class of each by number, or (n, n_classes) of 0 and 1
-    hashes : SHA-256 of each file, or "" for rows that come from no file
-    pictures : JPEG files one after the other, or None without thumbnails
-    ends : where each picture ends; nothing without thumbnails
+    rows : ndarray of shape (n_rows,)
+        Numbers of these rows in the training set, in increasing order.
+    names : ndarray of str of shape (n_rows,)
+        Name of each, usually a path below the data's folder.
+    labels : ndarray of shape (n_rows,) or (n_rows, n_classes)
+        Class number of each; 0 and 1 for multilabel data.
+    hashes : ndarray of str of shape (n_rows,)
+        SHA-256 of each file, or "" for rows that come from no file.
+    pictures : ndarray of uint8 or None
+        JPEG files, one after the other; None without thumbnails.
+    ends : ndarray of shape (n_rows,) or (0,)
+        End of each picture; empty without thumbnails.
     """
 
     rows: NDArray[np.int64]
@@ -36,7 +42,18 @@ class Origins:
     ends: NDArray[np.int64]
 
     def take(self, rows: NDArray[np.integer]) -> "Origins":
-        """Those of some rows of the training set, as far as they are known."""
+        """The origins of some training rows, as far as they are known.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Numbers of training rows.
+
+        Returns
+        -------
+        Origins
+            Those among them that are known.
+        """
         places = np.flatnonzero(np.isin(self.rows, rows))
         parts = [self.pictures[self._part(i)] for i in places.tolist()] if self.pictures is not None else []
         return Origins(
@@ -49,12 +66,34 @@ class Origins:
         )
 
     def place(self, row: int) -> int | None:
-        """Where a row of the training set stands here, None where it is not known."""
+        """Where a training row is listed here.
+
+        Parameters
+        ----------
+        row : int
+            Number of a training row.
+
+        Returns
+        -------
+        int or None
+            Its position, or None if it is not known.
+        """
         at = int(np.searchsorted(self.rows, row))
         return at if at < len(self.rows) and self.rows[at] == row else None
 
     def picture(self, place: int) -> bytes | None:
-        """The JPEG file of a thumbnail; None where there is none."""
+        """The thumbnail of a row.
+
+        Parameters
+        ----------
+        place : int
+            A position, see `place`.
+
+        Returns
+        -------
+        bytes or None
+            A JPEG file, or None if there is none.
+        """
         if self.pictures is None:
             return None
         return self.pictures[self._part(place)].tobytes() or None
@@ -73,9 +112,29 @@ def origins_of(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Origins:
-    """Origins of training items: paths of images, or None for rows of numbers.
+    """Origins of training items.
 
-    ``rows`` are their numbers in the training set, rising; None means that these are all.
+    Parameters
+    ----------
+    items : sequence of paths or None
+        Paths of images, or None for rows of numbers.
+    names : sequence of str
+        Name of each item.
+    labels : ndarray of shape (n_items,) or (n_items, n_classes)
+        Class number of each item; 0 and 1 for multilabel data.
+    rows : ndarray of int or None, default=None
+        Their numbers in the training set, in increasing order; None means that these are all.
+    thumbnails : bool, default=True
+        Keep a small picture of each image.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
+
+    Returns
+    -------
+    Origins
+        Names, labels, hashes and thumbnails.
     """
     numbers = np.arange(len(names), dtype=np.int64) if rows is None else rows
     if items is None:
