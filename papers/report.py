@@ -1,12 +1,11 @@
 """Facts as text: a table for the terminal, CSV, and a page."""
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
 from markupsafe import Markup
 
+from nearboost.base.tables import format_csv
 from nearboost.pages.rendering import fill
 
 MOST_COLUMNS = 8  # more are shown as rows
@@ -108,19 +107,18 @@ def remark_lines(facts: Facts) -> Iterator[str]:
 
 def as_csv(facts: Facts) -> str:
     """One line for each cell that has a number."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", "row", "column", "ours", "deviation", "splits", "paper", "paper_deviation", "place"])
+    header = ["name", "row", "column", "ours", "deviation", "splits", "paper", "paper_deviation", "place"]
+    lines = []
     for row in facts["rows"]:
         for column, cell in zip(facts["columns"], row["cells"], strict=True):
             ours, paper = cell["ours"] or {}, cell["paper"] or {}
             if ours or paper:
-                writer.writerow([
+                lines.append([
                     facts["name"], row["name"], column, ours.get("mean", ""), ours.get("deviation") or "",
                     len(ours.get("values", ())) or "", paper.get("value", ""), paper.get("deviation") or "",
                     paper.get("place", ""),
                 ])  # fmt: skip
-    return text.getvalue()
+    return format_csv(header, lines)
 
 
 def page(facts: Facts, picture: str | None) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import read_arrays, write_arrays
-from nearboost.compare.parts import label_codes
 from nearboost.compare.processes import DONE, Result, Task, serve
 from nearboost.compare.protocols import make_splits
 from papers.cache import Cache, settings_text
@@ -54,7 +53,7 @@ class PanelRows:
         source = next(source for source in SOURCES[panel.data] if source.path == task["source"])
         self.dataset = load(source, Path(task["data"]), task["n_classes"], quick=task["quick"])
         self.split = make_splits(self.dataset, self.key["protocol"], seed=self.key["seed"])[0]
-        self.codes = label_codes(self.dataset)
+        self.codes = self.dataset.codes()
 
     def rows(self, x: Any) -> Samples:
         """Rows of the split at one value of what varies, after the panel's transformer."""

@@ -9,15 +9,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from nearboost.measures.metrics import (
-    class_accuracies,
-    confusion,
-    mcnemar,
-    measure,
-    paired,
-    reliability,
-    summary,
-)
+from nearboost.measures.differences import mcnemar, paired, summary
+from nearboost.measures.metrics import class_accuracies, confusion, measure, reliability
 
 CLASSES = [f"class {letter}" for letter in "abcdefgh"]
 

@@ -29,11 +29,13 @@ def predict(
 
     Example: `nearboost predict scenes.nb new-pictures --top 3 --reject-below 0.6 --out predictions.csv`
     """
+    from nearboost.base.tables import check_table_name, format_columns, write_table
     from nearboost.models import load_model
     from nearboost.models.items import open_items
-    from nearboost.models.tables import as_csv, check_table_name, prediction_columns, write_table
+    from nearboost.models.prediction import prediction_columns
 
-    check_table_name(out)
+    if out is not None:
+        check_table_name(out)
     loaded = load_model(model)
     opened = open_items(loaded, items)
     for note in opened.notes:
@@ -46,6 +48,8 @@ def predict(
     if as_json:
         lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
         echo_json({"predictions": lines, "skipped": skipped})
+    elif out is None:
+        echo(format_columns(columns).rstrip("\n"))
     else:
-        echo(as_csv(columns).rstrip("\n") if out is None else f"Predictions: {out} ({len(columns['name'])} items)")
+        echo(f"Predictions: {out} ({len(columns['name'])} items)")
     return report_skipped(skipped)

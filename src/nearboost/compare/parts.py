@@ -75,7 +75,7 @@ def make_part(
 ) -> Part:
     """Write the table of a split: rows, labels, names and groups of the items that are there."""
     train, test = split.train[keep[0]], split.test[keep[1]]
-    codes = label_codes(dataset)
+    codes = dataset.codes()
     names = np.array([str(name) for name in dataset.names])
     hashed = [content, *names[train], "", *names[test], *map(str, codes[np.concatenate([train, test])].ravel())]
     if dataset.groups is not None:
@@ -93,14 +93,6 @@ def make_part(
         train_groups=None if dataset.groups is None else np.asarray(dataset.groups)[train].astype(str),
     )
     return Part(features, number, split.seed, rows.file, table, content, len(train), len(test))
-
-
-def label_codes(dataset: Dataset) -> NDArray[np.int64]:
-    """Classes by number, or the matrix of labels."""
-    if dataset.is_multilabel:
-        return dataset.labels.astype(np.int64)
-    number = {name: code for code, name in enumerate(dataset.classes)}
-    return np.array([number[str(label)] for label in dataset.labels], dtype=np.int64)
 
 
 def make_task(method: Method, part: Part, dataset: Dataset, settings: Any, folder: Path, threads: int) -> Task:

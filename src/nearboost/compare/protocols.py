@@ -129,7 +129,7 @@ def _draws(dataset: Dataset, wanted: Protocol, seed: int) -> Iterator[tuple[NDAr
 
 def _ranks(dataset: Dataset, seed: int) -> tuple[Indices, Indices, Indices]:
     """Each item's place in a random order of its class, the size of the class, and of all classes before it."""
-    strata = np.zeros(len(dataset), dtype=np.intp) if dataset.is_multilabel else _codes(dataset)
+    strata = np.zeros(len(dataset), dtype=np.intp) if dataset.is_multilabel else dataset.codes()
     rng = np.random.default_rng(seed)
     order = np.argsort(strata, kind="stable")
     sizes = np.bincount(strata)
@@ -140,17 +140,13 @@ def _ranks(dataset: Dataset, seed: int) -> tuple[Indices, Indices, Indices]:
     return ranks, sizes[strata], starts[strata]
 
 
-def _codes(dataset: Dataset) -> Indices:
-    return np.searchsorted(np.array(dataset.classes), dataset.labels)
-
-
 def _group_folds(dataset: Dataset, n_folds: int, seed: int) -> Indices:
     """The fold of each item: groups in random order, each to the fold that lacks its classes most.
 
     scikit-learn's stratified group folds sort the groups first, so that other seeds hardly give other folds.
     """
     groups, group_of = np.unique(np.asarray(dataset.groups), return_inverse=True)
-    marks = dataset.labels if dataset.is_multilabel else np.eye(len(dataset.classes))[_codes(dataset)]
+    marks = dataset.labels if dataset.is_multilabel else np.eye(len(dataset.classes))[dataset.codes()]
     marks = np.column_stack([marks, np.ones(len(marks))])  # the size of the folds counts as much as a class
     shares = np.zeros((len(groups), marks.shape[1]))
     np.add.at(shares, group_of, marks / np.maximum(marks.sum(axis=0), 1))

@@ -71,6 +71,22 @@ class Dataset:
         of_class = dict(zip(map(str, found), map(int, counts), strict=True))
         return {name: of_class.get(name, 0) for name in self.classes}
 
+    @property
+    def present_classes(self) -> tuple[str, ...]:
+        """The classes that have items; of several labels, all."""
+        if self.is_multilabel:
+            return self.classes
+        return tuple(name for name, count in self.counts.items() if count)
+
+    def codes(self, classes: Sequence[str] | None = None) -> NDArray[np.int64]:
+        """Labels by their numbers among ``classes``, by default the set's own; several: a 0/1 column for each."""
+        classes = self.classes if classes is None else classes
+        if not self.is_multilabel:
+            return encode_labels(self.labels, classes, self.name)
+        codes = np.zeros((len(self), len(classes)), dtype=np.int64)
+        codes[:, [classes.index(name) for name in self.classes]] = self.labels
+        return codes
+
     def take(self, indices: ArrayLike) -> "Dataset":
         """Some of the items, in the order given; the classes stay as they are.
 
@@ -128,6 +144,19 @@ def join_names(names: Sequence[str], most: int = 15) -> str:
     """Names for a sentence, the first few of many."""
     listed = ", ".join(map(str, names[:most]))
     return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"
+
+
+def encode_labels(labels: ArrayLike, classes: Sequence[str], name: str = "labels") -> NDArray[np.int64]:
+    """The number of each label among the classes; ``name`` is what a message calls the labels.
+
+    >>> encode_labels(["b", "a", "b"], ["a", "b"])
+    array([1, 0, 1])
+    """
+    code_of = {label: code for code, label in enumerate(classes)}
+    try:
+        return np.array([code_of[str(label)] for label in np.asarray(labels)], dtype=np.int64)
+    except KeyError as error:
+        raise ValueError(f"{name} has the label {error}, which is none of the {len(classes)} classes.") from error
 
 
 def as_labels(labels: ArrayLike) -> tuple[NDArray[Any], tuple[str, ...]]:

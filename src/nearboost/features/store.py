@@ -11,14 +11,13 @@ A content that has a line is never described again, whatever its file is called.
 line, is what an interruption leaves; it is made anew.
 """
 
-import csv
 import hashlib
 import io
 import json
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -28,9 +27,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
-from nearboost.base.disk import one_writer, reserve, whole_file
+from nearboost.base.disk import one_writer, reserve, whole_file, write_text
 from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.tables import format_csv
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.features.fingerprint import fingerprint
 from nearboost.features.fixed import FixedDescriptor
@@ -173,7 +173,8 @@ def extract(
             else Entry(str(path), "", FAILED, -1, problem)
             for path, (content, problem) in zip(files, hashed, strict=True)
         ]
-        write_entries(folder / "table.csv", table)
+        header = [field.name for field in fields(Entry)]
+        write_text(folder / "table.csv", format_csv(header, map(astuple, table)))
     return FeatureStore(folder, table)
 
 
@@ -351,11 +352,3 @@ def add_rows(path: Path, n_rows: int, n_numbers: int) -> None:
     reserve(path)
     with open(path, "r+b", buffering=0) as file:
         file.write(header.getvalue())
-
-
-def write_entries(path: Path, table: Sequence[Entry]) -> None:
-    """As a table of UTF-8; what is none in names of files becomes ``?``."""
-    with whole_file(path) as made, open(made, "w", newline="", encoding="utf-8", errors="replace") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Entry)])
-        writer.writeheader()
-        writer.writerows(asdict(entry) for entry in table)

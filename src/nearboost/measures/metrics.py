@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearboost.measures.differences import mcnemar, paired, summary
-
-__all__ = ["class_accuracies", "confusion", "mcnemar", "measure", "paired", "reliability", "summary"]
+from nearboost.datasets.dataset import encode_labels
+from nearboost.measures.differences import summary
 
 N_BINS = 15  # of equal width, for the calibration error
 SMALLEST = float(np.finfo(np.float64).eps)  # a probability of 0 for the truth would cost everything
@@ -61,7 +60,7 @@ def measure(
         return _several_labels(truth.astype(bool), predictions, classes, chances, ranking)
     if predictions is None:
         raise ValueError("predictions=None tells nothing; give a class name for each item.")
-    codes, said = _codes("y_true", truth, classes), _codes("predictions", predictions, classes)
+    codes, said = encode_labels(truth, classes, "y_true"), encode_labels(predictions, classes, "predictions")
     counts = np.array(confusion(truth, predictions, classes))
     tested = [value for value in class_accuracies(counts) if value is not None]
     one_hot = codes[:, np.newaxis] == np.arange(len(classes))
@@ -80,7 +79,7 @@ def measure(
 
 def confusion(y_true: ArrayLike, predictions: ArrayLike, classes: Sequence[str]) -> list[list[int]]:
     """How many items of each class (row) were said to be of each (column)."""
-    truth, said = _codes("y_true", y_true, classes), _codes("predictions", predictions, classes)
+    truth, said = encode_labels(y_true, classes, "y_true"), encode_labels(predictions, classes, "predictions")
     if len(truth) != len(said) or not len(truth):
         raise ValueError(f"{len(said)} predictions for {len(truth)} items; give one for each.")
     counts = np.bincount(truth * len(classes) + said, minlength=len(classes) ** 2)
@@ -106,7 +105,7 @@ def reliability(
 
     The confidence is the probability of the class that was said.
     """
-    truth, said = _codes("y_true", y_true, classes), _codes("predictions", predictions, classes)
+    truth, said = encode_labels(y_true, classes, "y_true"), encode_labels(predictions, classes, "predictions")
     chances = _columns("probabilities", probabilities, truth, classes)
     if chances is None:
         raise ValueError("probabilities=None has no reliability; give a row for each item.")
@@ -162,14 +161,6 @@ def _columns(name: str, values: ArrayLike | None, truth: NDArray[Any], classes: 
     if not finite.all():
         raise ValueError(f"{name} hold NaN or infinite values in row {int(finite.argmin())}.")
     return table
-
-
-def _codes(name: str, labels: ArrayLike, classes: Sequence[str]) -> NDArray[np.intp]:
-    code_of = {label: code for code, label in enumerate(classes)}
-    try:
-        return np.array([code_of[str(label)] for label in np.asarray(labels)], dtype=np.intp)
-    except KeyError as error:
-        raise ValueError(f"{name} has the label {error}, which is none of the {len(classes)} classes.") from error
 
 
 def _top(codes: NDArray[np.intp], ranking: Floats, k: int) -> float:

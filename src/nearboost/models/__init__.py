@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 from nearboost.base.model_files import ModelFileError, load, save
 
 if TYPE_CHECKING:
-    from nearboost.models.model import Model, Prediction, load_model
+    from nearboost.models.model import Model, load_model
     from nearboost.models.origins import Origins, origins_of
+    from nearboost.models.prediction import Prediction
 
 __all__ = ["Model", "ModelFileError", "Origins", "Prediction", "load", "load_model", "origins_of", "save"]
 
 _HOME = {
     "Model": "nearboost.models.model",
     "Origins": "nearboost.models.origins",
-    "Prediction": "nearboost.models.model",
+    "Prediction": "nearboost.models.prediction",
     "load_model": "nearboost.models.model",
     "origins_of": "nearboost.models.origins",
 }

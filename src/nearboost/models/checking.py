@@ -53,16 +53,6 @@ def rows_of(model: Model, dataset: Dataset, *, n_jobs: int | None = None, verbos
     return Rows(found.rows, dataset.take(found.places), skipped)
 
 
-def codes_of(model: Model, dataset: Dataset) -> NDArray[Any]:
-    """Labels as the classifier knows them."""
-    if dataset.is_multilabel:
-        labels = np.zeros((len(dataset), len(model.classes)), dtype=np.int64)
-        labels[:, [model.classes.index(name) for name in dataset.classes]] = dataset.labels
-        return labels
-    code_of = {name: code for code, name in enumerate(model.classes)}
-    return np.array([code_of[str(label)] for label in dataset.labels], dtype=np.int64)
-
-
 def evaluate_model(
     model: Model, dataset: Dataset, *, n_jobs: int | None = None, verbose: int = 0
 ) -> dict[str, Any]:
@@ -72,7 +62,7 @@ def evaluate_model(
     scores = None
     if said.probabilities is None and hasattr(model.classifier, "decision_function"):
         scores = model.classifier.decision_function(found.rows)
-    truth = codes_of(model, found.dataset)
+    truth = found.dataset.codes(model.classes)
     several = truth.ndim == 2
     labels = truth if several else np.array(model.classes)[truth]
     answer: dict[str, Any] = {
@@ -98,7 +88,7 @@ def refit_pruned(
     absent = [] if dataset.is_multilabel else sorted(set(model.classes) - set(found.dataset.labels.tolist()))
     if absent:  # probabilities would have fewer columns than there are classes
         raise DataError(f"{dataset.name} has no items of class {absent[0]!r}, which the model knows; give all.")
-    labels, rows = codes_of(model, found.dataset), model.before_last_step(found.rows)
+    labels, rows = found.dataset.codes(model.classes), model.before_last_step(found.rows)
     old = model.last_step
     new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
     new.fit(rows, labels, **groups_for(new, found.dataset))

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from nearboost.base.disk import reserve, whole_file
+from nearboost.base.tables import write_table
 from nearboost.catalogue.descriptors import describe, find_descriptor
 from nearboost.datasets import DataError, Dataset
 from nearboost.features.store import OK, extract
 from nearboost.models import load_model
-from nearboost.models.tables import write_table
 
 
 def extract_rows(

@@ -91,7 +91,8 @@ def fit_model(
     classifier = find_method(method).make(seed, n_jobs)
     rows, transformer, skipped = describe_training(dataset, features, store, seed, n_jobs, verbose)
     kept = dataset.take([i for i in range(len(dataset)) if i not in skipped])
-    classes, labels = encoded(kept)
+    classes = kept.present_classes
+    labels = kept.codes(classes)
     if hasattr(classifier, "verbose"):
         classifier.set_params(verbose=verbose)
     scaler = StandardScaler().fit(rows) if scale else None
@@ -158,14 +159,6 @@ def folder_for(store: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="nearboost-") as folder:
         yield Path(folder)
-
-
-def encoded(dataset: Dataset) -> tuple[tuple[str, ...], NDArray[Any]]:
-    """The classes that are there, and labels by number; several labels stay as they are."""
-    if dataset.is_multilabel:
-        return dataset.classes, np.asarray(dataset.labels)
-    classes, labels = np.unique(dataset.labels, return_inverse=True)
-    return tuple(map(str, classes)), labels.astype(np.int64)
 
 
 def groups_for(classifier: Any, dataset: Dataset) -> dict[str, Any]:

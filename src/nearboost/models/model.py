@@ -18,6 +18,7 @@ from nearboost.base.validation import float_type
 from nearboost.ensemble.split import SplitClassifier
 from nearboost.inn.code_classifier import SparseCodeClassifier
 from nearboost.models.origins import Origins
+from nearboost.models.prediction import Prediction
 
 
 class Described(NamedTuple):
@@ -26,52 +27,6 @@ class Described(NamedTuple):
     rows: NDArray[Any]
     places: NDArray[np.int64]
     skipped: dict[int, str]
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a model says of some items; those that could not be described are left out.
-
-    Attributes
-    ----------
-    places : ndarray of shape (n_described,)
-        Positions of these items among those given.
-    labels : ndarray of shape (n_described,) or (n_described, n_classes)
-        Class name of each; a 0/1 matrix for multilabel models.
-    probabilities : ndarray of shape (n_described, n_classes) or None
-        Probability of each class, if the classifier gives any.
-    skipped : dict
-        What was wrong with each skipped item, by position.
-    classes : tuple of str
-        Class names.
-    """
-
-    places: NDArray[np.int64]
-    labels: NDArray[Any]
-    probabilities: NDArray[np.float64] | None
-    skipped: dict[int, str]
-    classes: tuple[str, ...]
-
-    def top(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The n most probable classes of each item.
-
-        Parameters
-        ----------
-        n : int
-            Number of classes, at most all.
-
-        Returns
-        -------
-        order : ndarray of shape (n_described, n)
-            Class numbers, most probable first.
-        probabilities : ndarray of shape (n_described, n)
-            Their probabilities.
-        """
-        if self.probabilities is None:
-            raise ValueError("This classifier gives no probabilities, so classes cannot be ranked; leave top out.")
-        n = min(n, len(self.classes))
-        order = np.argsort(-self.probabilities, axis=1, kind="stable")[:, :n]
-        return order, np.take_along_axis(self.probabilities, order, axis=1)
 
 
 @dataclass(frozen=True)

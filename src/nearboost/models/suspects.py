@@ -1,7 +1,5 @@
 """Training items whose held-out vote disagrees most with their label: likely mistakes of labelling."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from nearboost.base.progress import progress_bar
+from nearboost.base.tables import format_csv
 from nearboost.base.thumbnails import as_address
+from nearboost.datasets.dataset import encode_labels
 from nearboost.models.model import Model
 from nearboost.models.origins import thumbnail
 
@@ -97,7 +97,7 @@ def suspects_in(
     _refuse_several(model)
     if not hasattr(model.classifier, "predict_proba"):
         raise ValueError(f"{type(model.last_step).__name__} gives no probabilities; fit unn, n3 or slnd.")
-    codes = np.array([model.classes.index(label) for label in labels.tolist()])
+    codes = encode_labels(labels, model.classes)
     chances = held_out(model.classifier, rows, codes, len(model.classes), groups, verbose)
     worst, said = _worst(chances, codes)
     found = [
@@ -148,11 +148,7 @@ def _worst(chances: NDArray[np.float64], truth: NDArray[Any]) -> tuple[NDArray[n
 
 def suspects_csv(findings: Findings) -> str:
     """One line for each suspect."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(one.in_columns() for one in findings.suspects)
-    return file.getvalue()
+    return format_csv(COLUMNS, (one.in_columns() for one in findings.suspects))
 
 
 def is_suspects_table(text: str) -> bool:

@@ -12,6 +12,7 @@ from nearboost.boosting.explanation import Explanation
 from nearboost.inn.explanation import CodeExplanation
 from nearboost.models.items import open_items
 from nearboost.models.model import Model
+from nearboost.models.prediction import names_of
 
 
 @dataclass(frozen=True)
@@ -140,15 +141,6 @@ def _voter(model: Model, row: int, vote: float, distance: float | None) -> Voter
         return Voter(row, f"row {row}", "", vote, distance)
     label = "+".join(names_of(model.origins.labels[place], model.classes))
     return Voter(row, str(model.origins.names[place]), label, vote, distance)
-
-
-def names_of(label: Any, classes: Sequence[str]) -> list[str]:
-    """The class names of a label: a name itself, a number, or a row of 0 and 1."""
-    if isinstance(label, str):
-        return [str(label)]
-    if np.ndim(label):
-        return [classes[c] for c in np.flatnonzero(label).tolist()] or ["none"]
-    return [classes[int(label)]]
 
 
 def explain_item(model: Model, item: str, *, row: int = 0, about: str | None = None) -> Vote:

@@ -7,7 +7,8 @@ from nearboost.compare.comparison import Settings
 from nearboost.compare.protocols import Split
 from nearboost.compare.report.facts import gather, merged, warned
 from nearboost.datasets import Dataset
-from nearboost.measures.metrics import mcnemar, measure, paired
+from nearboost.measures.differences import mcnemar, paired
+from nearboost.measures.metrics import measure
 
 CLASSES = ("a", "b", "c")
 N_TRAIN, N_TEST = 40, 30

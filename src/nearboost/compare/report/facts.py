@@ -17,7 +17,8 @@ from nearboost.compare.processes import DONE, FAILED, Result
 from nearboost.compare.protocols import Split, protocol_notes
 from nearboost.compare.runs import N_MISTAKES, N_PROTOTYPES
 from nearboost.datasets import Dataset
-from nearboost.measures.metrics import N_BINS, class_accuracies, mcnemar, paired, summary
+from nearboost.measures.differences import mcnemar, paired, summary
+from nearboost.measures.metrics import N_BINS, class_accuracies
 
 MEASURES = ("accuracy", "mean_class_accuracy", "top5", "log_loss", "ece")
 OF_LABELS = ("mean_average_precision", "log_loss")  # where items have several

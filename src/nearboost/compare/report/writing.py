@@ -1,12 +1,11 @@
 """What a comparison leaves in its folder: the page, the facts and runs as JSON, and a table."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nearboost.base.disk import write_json, write_text
+from nearboost.base.tables import format_csv
 from nearboost.compare.processes import Result
 from nearboost.compare.report.page import render
 
@@ -35,9 +34,5 @@ def without_pictures(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def table_of(runs: Sequence[Result]) -> str:
     """One line a run."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for run in runs:
-        writer.writerow({**run, **(run.get("measures") or {})})
-    return text.getvalue()
+    flat = ({**run, **(run.get("measures") or {})} for run in runs)
+    return format_csv(COLUMNS, ([one.get(name) for name in COLUMNS] for one in flat))

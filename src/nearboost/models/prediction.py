@@ -1,19 +1,59 @@
-"""Predictions as tables: columns, and files of them."""
+"""What a model says of some items, and the same as columns of a table."""
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from nearboost.base.disk import check_target, whole_file
-from nearboost.base.errors import UsageError
-from nearboost.models.model import Prediction
-from nearboost.models.votes import names_of
+from numpy.typing import NDArray
 
 Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of some items; those that could not be described are left out.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_described,)
+        Positions of these items among those given.
+    labels : ndarray of shape (n_described,) or (n_described, n_classes)
+        Class name of each; a 0/1 matrix for multilabel models.
+    probabilities : ndarray of shape (n_described, n_classes) or None
+        Probability of each class, if the classifier gives any.
+    skipped : dict
+        What was wrong with each skipped item, by position.
+    classes : tuple of str
+        Class names.
+    """
+
+    places: NDArray[np.int64]
+    labels: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    skipped: dict[int, str]
+    classes: tuple[str, ...]
+
+    def top(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The n most probable classes of each item.
+
+        Parameters
+        ----------
+        n : int
+            Number of classes, at most all.
+
+        Returns
+        -------
+        order : ndarray of shape (n_described, n)
+            Class numbers, most probable first.
+        probabilities : ndarray of shape (n_described, n)
+            Their probabilities.
+        """
+        if self.probabilities is None:
+            raise ValueError("This classifier gives no probabilities, so classes cannot be ranked; leave top out.")
+        n = min(n, len(self.classes))
+        order = np.argsort(-self.probabilities, axis=1, kind="stable")[:, :n]
+        return order, np.take_along_axis(self.probabilities, order, axis=1)
 
 
 def prediction_columns(
@@ -60,38 +100,10 @@ def _several_labels(prediction: Prediction, top: int, reject_below: float | None
     return columns
 
 
-def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    """The columns as comma-separated values; numbers with all their digits."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return file.getvalue()
-
-
-def check_table_name(path: Path | None) -> None:
-    """The ending says what to write; a mistake is told before any work."""
-    if path is None:
-        return
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise UsageError(f"{path} has no ending that says what to write; use .csv or .parquet.")
-    check_target(path)
-
-
-def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """A .csv or .parquet file, which replaces another one only when it is complete."""
-    check_table_name(path)
-    with whole_file(path) as made:
-        if path.suffix.lower() == ".csv":
-            made.write_text(as_csv(columns), encoding="utf-8")
-        else:
-            _write_parquet(made, columns)
-
-
-def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError('Parquet files need one more package: pip install "nearboost[tables]"') from error
-    parquet.write_table(pyarrow.table({name: list(values) for name, values in columns.items()}), path)
+def names_of(label: Any, classes: Sequence[str]) -> list[str]:
+    """The class names of a label: a name itself, a number, or a row of 0 and 1."""
+    if isinstance(label, str):
+        return [str(label)]
+    if np.ndim(label):
+        return [classes[c] for c in np.flatnonzero(label).tolist()] or ["none"]
+    return [classes[int(label)]]

@@ -1,0 +1,56 @@
+"""Tables as text and as files: comma-separated values, or Parquet."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nearboost.base.disk import check_target, whole_file, write_text
+from nearboost.base.errors import UsageError
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def format_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Lines of comma-separated values; numbers with all their digits, None as nothing.
+
+    >>> format_csv(["name", "share"], [["a,b", 0.1], ["c", None]])
+    'name,share\\n"a,b",0.1\\nc,\\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def format_columns(columns: Columns) -> str:
+    """The same of columns by name."""
+    return format_csv(columns, zip(*columns.values(), strict=True))
+
+
+def check_table_name(path: Path) -> None:
+    """The ending says what to write; a mistake is reported before any work."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise UsageError(f"{path} has no ending that says what to write; use .csv or .parquet.")
+    check_target(path)
+
+
+def write_table(path: Path, columns: Columns) -> None:
+    """Write columns to a .csv or .parquet file, as a whole."""
+    check_table_name(path)
+    if path.suffix.lower() == ".csv":
+        write_text(path, format_columns(columns))
+        return
+    with whole_file(path) as made:
+        _write_parquet(made, columns)
+
+
+def _write_parquet(path: Path, columns: Columns) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError('Parquet files need one more package: pip install "nearboost[tables]"') from error
+    parquet.write_table(pyarrow.table({name: list(values) for name, values in columns.items()}), path)
