@@ -8,11 +8,11 @@ from sklearn.base import clone
 
 from boosting.problems import brute_force, make_problems, random_rows
 from nearboost import MAPBoostClassifier, MLNNClassifier, NeighborSearch
-from nearboost.boosting.calibration import MapPosterior
 from nearboost.boosting.edges import EdgeRule
 from nearboost.boosting.engine import boost
 from nearboost.boosting.judges import choose_judges
 from nearboost.boosting.labels import labels_from_classes
+from nearboost.problem.calibration import MapPosterior
 from nearboost.votes import KernelVotes
 from reference import mlnn as reference
 

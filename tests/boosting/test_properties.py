@@ -141,7 +141,7 @@ def test_few_rows_and_many_near_ties():
 
 
 def test_two_scores_one_rounding_apart_have_probabilities_in_the_same_order():
-    from nearboost.boosting.calibration import Calibration, leading_class
+    from nearboost.problem.calibration import Calibration, leading_class
 
     scores = np.array([[0.3, np.nextafter(0.3, 1), 0.1], [1.0, 1.0, np.nextafter(1.0, 2)]])
     two = np.array([[5e-324], [1e-30], [-1e-30], [0.0]])

@@ -42,7 +42,7 @@ _ESTIMATORS = {
 
 # What they hold once they are fitted.
 _RECORDS = {
-    "nearboost.boosting.calibration": ("Calibration", "MapPosterior"),
+    "nearboost.problem.calibration": ("Calibration", "MapPosterior"),
     "nearboost.boosting.edges": ("Diagnostics", "EdgeRule"),
     "nearboost.boosting.engine": ("ExampleWeights",),
     "nearboost.boosting.labels": ("Labels",),

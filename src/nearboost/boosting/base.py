@@ -13,13 +13,6 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
-from nearboost.boosting.calibration import (
-    Calibration,
-    Probabilities,
-    fit_platt,
-    fit_temperature,
-    leading_class,
-)
 from nearboost.boosting.engine import ExampleWeights, StepRule
 from nearboost.boosting.judges import choose_judges
 from nearboost.boosting.labels import Labels, labels_from_classes, labels_from_indicator
@@ -29,6 +22,13 @@ from nearboost.boosting.training import Outcome, Recipe, TrainingSet, train
 from nearboost.boosting.voting import LeveragedVote
 from nearboost.losses import get_loss
 from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph
+from nearboost.problem.calibration import (
+    Calibration,
+    Probabilities,
+    fit_platt,
+    fit_temperature,
+    leading_class,
+)
 from nearboost.votes import VoteRule
 
 
@@ -75,7 +75,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         self : estimator
             The fitted classifier.
         """
-        self._check_parameters()
+        self.check_parameters()
         X, y = validate_data(
             self, X, y, dtype=[np.float32, np.float64], order="C", multi_output=True, ensure_min_samples=2
         )
@@ -275,7 +275,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if n_prototypes is None:
             raise ValueError("prune needs to know how many prototypes to keep: a number, or a share such as 0.1.")
         pruned = clone(self).set_params(n_prototypes=n_prototypes)
-        pruned._check_parameters()
+        pruned.check_parameters()
         pruned.classes_, pruned.n_features_in_ = self.classes_, self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             pruned.feature_names_in_ = self.feature_names_in_
@@ -291,7 +291,8 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         has_all = not hasattr(self, "_data") or len(self._searched_rows) == len(self._data.X)
         return {name: value for name, value in vars(self).items() if has_all or name not in only_training}
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
             check_whole("n_neighbors", self.n_neighbors, hint='"auto"')
         check_whole("n_rounds", self.n_rounds, least=0, optional=True)

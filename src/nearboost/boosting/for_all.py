@@ -59,8 +59,8 @@ class WeightForAll(LeveragedNeighborsClassifier):
                 stacklevel=5,
             )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_flag("one_vs_all", self.one_vs_all)
         check_choice("smoothing", self.smoothing, ("always", "one_sided"))
 

@@ -1,5 +1,6 @@
 """Plain k-NN on the same search and the same votes: the contender that learns nothing."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_choice, check_whole
 from nearboost.neighbors import METHODS, METRICS, NeighborSearch
+from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
 
 
-class KNNClassifier(ClassifierMixin, BaseEstimator):
+class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     """k nearest neighbours with equal votes, or with votes weighted by rank or distance.
 
     It uses the same exact search as the boosted classifiers, so that comparisons are fair.
@@ -37,6 +39,8 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
+    voters_ : ndarray of shape (n_samples,)
+        Training rows that an answer may come from: all.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -81,7 +85,7 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         self : KNNClassifier
             The fitted classifier.
         """
-        self._check_parameters()
+        self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
         check_classification_targets(y)
         if self.n_neighbors > len(X):
@@ -95,11 +99,18 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         self._n_samples = len(X)
         return self
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_neighbors", self.n_neighbors)
         check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
         check_choice("metric", self.metric, METRICS)
         check_choice("search", self.search, METHODS)
+
+    @property
+    def voters_(self) -> NDArray[np.int64]:
+        """Training rows that an answer may come from: all."""
+        check_is_fitted(self)
+        return np.arange(self._n_samples)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Each class's share of the votes.
@@ -114,12 +125,7 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Shares that sum to 1 in every row.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
-        found = self._search.search(X, self.n_neighbors)
-        votes = votes_from_neighbors(found, self._n_samples, self.vote_weights)
-        counts = (votes.matrix() @ self._members).toarray()
-        return counts / counts.sum(axis=1, keepdims=True)
+        return super().predict_proba(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class with the most votes; ties go to the first.
@@ -134,5 +140,12 @@ class KNNClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Class labels.
         """
+        return super().predict(X)
+
+    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         check_is_fitted(self)
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        found = self._search.search(X, self.n_neighbors)
+        votes = votes_from_neighbors(found, self._n_samples, self.vote_weights)
+        counts = (votes.matrix() @ self._members).toarray()
+        yield counts / counts.sum(axis=1, keepdims=True)

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import check_choice
-from nearboost.boosting.calibration import MapPosterior, Probabilities
 from nearboost.boosting.for_all import WeightForAll
+from nearboost.problem.calibration import MapPosterior, Probabilities
 from nearboost.votes import KernelVotes, VoteRule
 
 ESTIMATORS = {"rectangular": "knn", "gaussian": "gaussian", "adaptive": "adaptive"}  # and their kernels
@@ -75,6 +75,8 @@ class MAPBoostClassifier(WeightForAll):
         Class labels; column numbers for multilabel ``y``.
     prototypes_ : ndarray of shape (n_prototypes,)
         Training rows that were kept, sorted.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows among which a query finds its voters: the prototypes, or all of positive weight.
     coefficients_ : ndarray of shape (n_prototypes,) or csr_array of shape (n_prototypes, n_columns)
         One weight α per prototype; with ``one_vs_all`` one per prototype and class (one column for two classes).
     start_coefficient_ : float
@@ -194,7 +196,7 @@ class MAPBoostClassifier(WeightForAll):
     def _posterior(self) -> MapPosterior:
         return MapPosterior(2 if self.one_vs_all else self._labels.n_classes, self._labels.multilabel)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("estimator", self.estimator, tuple(ESTIMATORS))
         self._check_sigma(ESTIMATORS[self.estimator])

@@ -72,6 +72,8 @@ class MLNNClassifier(WeightForAll):
         Class labels; column numbers for multilabel ``y``.
     prototypes_ : ndarray of shape (n_prototypes,)
         Training rows that were kept, sorted.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows among which a query finds its voters: the prototypes, or all of positive weight.
     coefficients_ : ndarray of shape (n_prototypes,) or csr_array of shape (n_prototypes, n_columns)
         One weight α per prototype; with ``one_vs_all`` one per prototype and class (one column for two classes).
     start_coefficient_ : float
@@ -168,8 +170,8 @@ class MLNNClassifier(WeightForAll):
             return CodeVotes(self.metric, self.n_jobs)
         return KernelVotes(self.kernel, self.sigma)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
         check_choice("vote_weights", self.vote_weights, ("kernel", "inn"))

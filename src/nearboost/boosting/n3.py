@@ -79,6 +79,8 @@ class N3Classifier(WeightPerClass):
         Class labels; column numbers for multilabel ``y``.
     prototypes_ : ndarray of shape (n_prototypes,)
         Training rows that were kept, sorted.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows among which a query finds its voters: the prototypes, or all of positive weight.
     coefficients_ : csr_array of shape (n_prototypes, n_columns)
         Learned coefficients α, one column per class (one in all for two classes).
     start_coefficient_ : float
@@ -180,8 +182,8 @@ class N3Classifier(WeightPerClass):
             return RationalRule(self.learning_rate, self.oracle, self.min_reverse_neighbors)
         return NewtonRule(get_loss(self.loss), self.learning_rate, self.oracle, self.min_reverse_neighbors)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("arithmetic", self.arithmetic, ("float", "rational"))
         if self.arithmetic == "float":
             return

@@ -16,8 +16,8 @@ class WeightPerClass(LeveragedNeighborsClassifier):
             return CodeVotes(self.metric, self.n_jobs)
         return PlainVotes(self.vote_weights)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("loss", self.loss, self._losses)
         check_choice("vote_weights", self.vote_weights, (*VOTE_WEIGHTS, "inn"))
         check_choice("start", self.start, ("zero", "vote"))

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.boosting.calibration import leading_class
 from nearboost.boosting.engine import (
     ClassProblems,
     Course,
@@ -26,6 +25,7 @@ from nearboost.boosting.ranking import rank_examples, ranking_width
 from nearboost.boosting.start import PlainVote, count_plain_vote, fit_start_coefficient
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
+from nearboost.problem.calibration import leading_class
 from nearboost.votes import VoteRule, Votes, cast_votes, votes_from_neighbors
 
 

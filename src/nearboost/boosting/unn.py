@@ -84,6 +84,8 @@ class UNNClassifier(WeightPerClass):
         Class labels; column numbers for multilabel ``y``.
     prototypes_ : ndarray of shape (n_prototypes,)
         Training rows that were kept, sorted.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows among which a query finds its voters: the prototypes, or all of positive weight.
     coefficients_ : csr_array of shape (n_prototypes, n_columns)
         Learned coefficients α, one column per class (one in all for two classes).
     start_coefficient_ : float
@@ -194,8 +196,8 @@ class UNNClassifier(WeightPerClass):
     def _make_vote_rule(self) -> VoteRule:
         return PlainVotes("uniform", self.soft_lambda) if self.soft_lambda else super()._make_vote_rule()
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("delta", self.delta, ("closed_form", "exact"))
         check_choice("balance", self.balance, BALANCES)
         check_positive("soft_lambda", self.soft_lambda, optional=True)

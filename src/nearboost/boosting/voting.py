@@ -8,22 +8,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_positive, check_whole
-from nearboost.boosting.calibration import Probabilities, leading_class, two_sided
 from nearboost.boosting.explanation import Explanation
 from nearboost.boosting.labels import Labels
 from nearboost.boosting.leverage import Leverage
 from nearboost.losses import get_loss
 from nearboost.neighbors import Neighbors, NeighborSearch
+from nearboost.problem.calibration import Probabilities, leading_class, two_sided
+from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.votes import VoteRule, Votes, cast_votes
 
 _BLOCK_ENTRIES = 4_000_000  # scores at a time when predicting, so that memory stays bounded
 
 
-class LeveragedVote:
+class LeveragedVote(ScoredClassifierMixin):
     """Queries of a fitted classifier; `LeveragedNeighborsClassifier` fits what is declared here."""
 
     loss: str
-    classes_: NDArray[Any]
     n_neighbors_: int
     intercept_: NDArray[np.float64]
     _labels: Labels
@@ -33,6 +33,12 @@ class LeveragedVote:
     _searched_rows: NDArray[np.int64]
     _may_vote: NDArray[np.int64] | None
     _vote_rule: VoteRule
+
+    @property
+    def voters_(self) -> NDArray[np.int64]:
+        """Training rows among which a query finds its voters."""
+        check_is_fitted(self)
+        return self._searched_rows
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score of each class.
@@ -64,7 +70,7 @@ class LeveragedVote:
             Probabilities that sum to 1 in every row; for multilabel problems, one independent probability per
             label.
         """
-        return np.concatenate([self._calibration.probabilities(scores) for scores in self._score_blocks(X)])
+        return super().predict_proba(X)
 
     def predict(
         self, X: ArrayLike, *, reject_below: float | None = None, reject_label: Any = None
@@ -87,19 +93,12 @@ class LeveragedVote:
         """
         check_is_fitted(self)
         check_positive("reject_below", reject_below, most=1.0, optional=True)
-        if self._labels.multilabel:
-            if reject_below is not None:
-                raise ValueError("reject_below is for single-label problems; threshold predict_proba for labels.")
-            return np.concatenate([(scores > 0).astype(int) for scores in self._score_blocks(X)])
-        elected, sure = [], []
-        for scores in self._score_blocks(X):
-            elected.append(leading_class(scores))
-            if reject_below is not None:
-                sure.append(self._calibration.probabilities(scores).max(axis=1) >= reject_below)
-        predicted = self.classes_[np.concatenate(elected)]
         if reject_below is None:
-            return predicted
-        kept = np.concatenate(sure)
+            return super().predict(X)
+        if self._labels.multilabel:
+            raise ValueError("reject_below is for single-label problems; threshold predict_proba for labels.")
+        predicted, probabilities = self.predict_with_proba(X)
+        kept = probabilities.max(axis=1) >= reject_below
         answers = [label if keep else reject_label for label, keep in zip(predicted, kept, strict=True)]
         return np.array(answers, dtype=None if _fits(reject_label, predicted) else object)
 
@@ -192,6 +191,12 @@ class LeveragedVote:
             found, voters = self._search.search(X, k), self._search.rows.X
         votes = cast_votes(found, self._vote_rule.on_queries(found, X, voters), n_voters)
         return found, votes if self._may_vote is None else votes.only(self._may_vote)
+
+    def _labels_from(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        return (scores > 0).astype(int) if self._labels.multilabel else self.classes_[leading_class(scores)]
+
+    def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._calibration.probabilities(scores)
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         """Scores with the intercept, a block of rows at a time."""

@@ -120,8 +120,8 @@ def find_method(name: str) -> Method:
 def _check_values(estimator: Any, name: str) -> None:
     """What an estimator would say in `fit`, before any data is read."""
     try:
-        if hasattr(estimator, "_check_parameters"):
-            estimator._check_parameters()
+        if hasattr(estimator, "check_parameters"):
+            estimator.check_parameters()
         elif hasattr(estimator, "_parameter_constraints"):  # scikit-learn's
             estimator._validate_params()
     except (ValueError, TypeError) as error:

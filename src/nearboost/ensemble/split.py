@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.neighbors.exact import largest_values
+from nearboost.problem.classifier import ScoredClassifierMixin, voters_of
 
 Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -28,7 +29,7 @@ NORMALIZATIONS = {"l1": 1, "l2": 2}
 POSTERIORS = {"transfer": "class_posteriors", "predict_proba": "predict_proba"}
 
 
-class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier for each part of the features; their posteriors are averaged.
 
     Neighbours lose their meaning in thousands of dimensions. Here the features are cut into equal parts, each part
@@ -64,6 +65,8 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The fitted classifiers, one per part.
     parts_ : list of slice
         The features of each part.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows that an answer may come from, on any part.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -125,7 +128,7 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
         X, y = validate_data(self, X, y)
@@ -169,6 +172,12 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             one = copy.deepcopy(fitted) if self._on_disk else fitted
             yield np.maximum(getattr(one, POSTERIORS[self.posterior])(self._cut(rows, part)), self.floor)
 
+    @property
+    def voters_(self) -> NDArray[np.int64]:
+        """Training rows that an answer may come from, on any part."""
+        check_is_fitted(self)
+        return np.unique(np.concatenate([voters_of(one) for one in self.estimators_]))
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The mean posterior of each class.
 
@@ -182,13 +191,7 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Means scaled to sum to 1 in every row.
         """
-        check_choice("mean", self.mean, MEANS)
-        change, inverse = MEANS[self.mean]
-        total: Any = 0.0
-        for posteriors in self.part_posteriors(X):
-            total += change(posteriors)
-        means = inverse(total / len(self.estimators_))
-        return means / means.sum(axis=1, keepdims=True)
+        return super().predict_proba(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest mean posterior; ties go to the first.
@@ -203,15 +206,24 @@ class SplitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return super().predict(X)
+
+    def _score_blocks(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        check_choice("mean", self.mean, MEANS)
+        change, inverse = MEANS[self.mean]
+        total: Any = 0.0
+        for posteriors in self.part_posteriors(X):
+            total += change(posteriors)
+        means = inverse(total / len(self.estimators_))
+        yield means / means.sum(axis=1, keepdims=True)
 
     def _cut(self, X: NDArray[Any], part: slice) -> NDArray[Any]:
         """One part of some rows, at unit length; a copy."""
         rows = check_array(X[:, part], dtype=[np.float64, np.float32], order="C", copy=True)
         return rows if self._normalization is None else unit_parts(rows, NORMALIZATIONS[self._normalization])
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_splits", self.n_splits)
         check_choice("normalization", self.normalization, (*NORMALIZATIONS, None))
         check_choice("mean", self.mean, MEANS)

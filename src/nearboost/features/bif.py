@@ -103,7 +103,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         return self
 
     def transform(self, X: Any, masks: Any = None) -> NDArray[np.float32]:
@@ -122,7 +122,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
         ndarray of shape (n_images, n_features), float32
             One row per image.
         """
-        self._check_parameters()
+        self.check_parameters()
         images = as_images(X)
         given = None if masks is None else as_images(masks)
         if given is None and self.regions > 1:
@@ -163,7 +163,8 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
             )
         return np.ascontiguousarray(labels, dtype=np.int32)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         if (
             not isinstance(self.scales, Sequence | np.ndarray)
             or isinstance(self.scales, str)

@@ -85,7 +85,7 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         return self
 
     def transform(self, X: Any) -> LocalSets:
@@ -101,7 +101,7 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         LocalSets
             The descriptors of each image, computed when they are asked for.
         """
-        self._check_parameters()
+        self.check_parameters()
         images, now = as_images(X), copy(self)  # what is made later must not follow other settings
 
         def describe(i: int) -> LocalSet:
@@ -110,7 +110,8 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
 
         return LocalSets(len(images), describe)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("step", self.step)
         check_choice("scaling", self.scaling, SCALINGS)
         if not np.iterable(self.bin_sizes) or not len(list(self.bin_sizes)):

@@ -149,7 +149,7 @@ class Nimble(TransformerMixin, BaseEstimator):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         self.seed_ = as_seed(self.random_state)
         images = as_images(X)
         patches = self._draw_patches(images)
@@ -292,7 +292,8 @@ class Nimble(TransformerMixin, BaseEstimator):
         """Responses in a row of a window, so many that all cells have as many."""
         return CELLS * max(1, round(self.window / self.stride / CELLS))
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         for name in ("n_fixations", "n_components", "n_filters", "stride", "n_patches", "max_descriptors"):
             check_whole(name, getattr(self, name))
         for name in ("filter_size", "short_side", "window"):

@@ -126,7 +126,7 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         self._check_pooling()
         sample = draw_descriptors(self, X)
         if len(sample) < self.n_words:
@@ -201,7 +201,8 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             first += level**2
         return cells
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_choice("coding", self.coding, CODINGS)
         check_whole("n_words", self.n_words)
         check_positive("regularization", self.regularization, optional=True)

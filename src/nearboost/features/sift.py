@@ -69,8 +69,8 @@ class DenseSIFT(GridDescriptor):
         self.root = root
         self.contrast_threshold = contrast_threshold
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_not_negative("smoothing", self.smoothing)
         check_flag("root", self.root)
         check_not_negative("contrast_threshold", self.contrast_threshold)

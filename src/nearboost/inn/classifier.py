@@ -104,8 +104,8 @@ class INNClassifier(SparseCodeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_coding(self)
 
     def _decide_by(

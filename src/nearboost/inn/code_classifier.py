@@ -1,5 +1,6 @@
 """What classifiers by codes share: rows in, a number for each class out, the largest wins."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from nearboost.base.validation import check_choice, check_flag, check_weights
 from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
 from nearboost.inn.explanation import CodeExplanation
 from nearboost.neighbors.exact import largest_values
+from nearboost.problem.classifier import ScoredClassifierMixin
 
 DECISIONS = ("weights", "residual")
 ROWS_AT_ONCE = 8192  # whose codes are held until they are summed up
@@ -28,7 +30,7 @@ def _weights_decide(classifier: "CodeClassifier") -> bool:
     return True
 
 
-class CodeClassifier(ClassifierMixin, BaseEstimator):
+class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers by codes: keeps the samples, codes rows by them and decides by the codes."""
 
     normalize: bool
@@ -36,7 +38,8 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
     _decision: Decision
     _kept: NDArray[np.int64]
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_flag("normalize", self.normalize)
         check_choice("decision", self.decision, DECISIONS)
 
@@ -61,7 +64,7 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
         check_classification_targets(y)
         weights = check_weights(sample_weight, len(X))
@@ -92,7 +95,7 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes) or (n_samples,)
             Scores; for two classes, that of the second minus that of the first.
         """
-        scores = self._scores(X)
+        scores = np.concatenate(list(self._score_blocks(X)))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @available_if(_weights_decide)
@@ -109,8 +112,7 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Shares that sum to 1 in every row; all equal if a code has no weights.
         """
-        shares = shares_of(self._scores(X))
-        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
+        return super().predict_proba(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class with the largest sum or the smallest residual; ties go to the first.
@@ -125,13 +127,16 @@ class CodeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        scores = self._scores(X)
-        return self.classes_[scores.argmax(axis=1)]
+        return super().predict(X)
 
-    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         rows = self._checked(X)
-        blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE))
-        return np.concatenate([self._decision.scores(block) for block in blocks])
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            yield self._decision.scores(rows[start : start + ROWS_AT_ONCE])
+
+    def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        shares = shares_of(scores)
+        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         check_is_fitted(self)

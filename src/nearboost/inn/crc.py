@@ -75,8 +75,8 @@ class CRCClassifier(CodeClassifier):
         self.normalize = normalize
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("regularization", self.regularization)
 
     def _decide_by(self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]) -> Decision:

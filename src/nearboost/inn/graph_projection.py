@@ -49,7 +49,8 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _weights(self, X: NDArray[Any], verbose: int) -> csr_array:
         """What each of two rows or more weighs for the others; not yet symmetric."""
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_components", self.n_components, optional=True)
         check_flag("supervised", self.supervised)
         check_not_negative("ridge", self.ridge, "which is the problem as published")
@@ -70,7 +71,7 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         dtypes = [np.float64, np.float32]
         if self.supervised:
             X, y = validate_data(self, X, y, dtype=dtypes, order="C", ensure_min_samples=2)

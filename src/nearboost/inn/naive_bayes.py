@@ -1,6 +1,7 @@
 """NBNN and its relatives: an image is of the class that explains its local descriptors best."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from nearboost.inn.coder import INNCoder
 from nearboost.inn.decisions import ClassSums, Decision, shares_of
 from nearboost.inn.descriptors import blocks_of, read_image, stack
 from nearboost.inn.evidence import NearestNearby, NearestOfClasses
+from nearboost.problem.classifier import ScoredClassifierMixin
 
 REPRESENTATIONS = ("inn", "nn", "l1")
 REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
@@ -35,7 +37,7 @@ def _sums_decide(classifier: "NaiveBayesNN") -> bool:
     return True
 
 
-class NaiveBayesNN(ClassifierMixin, BaseEstimator):
+class NaiveBayesNN(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     """Classification of images by their local descriptors; nothing is learned, the descriptors are kept.
 
     Each descriptor of an image is compared with all training descriptors, whichever image they are from. Its
@@ -127,7 +129,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         sets, labels = LocalSets.of(X), column_or_1d(y)
         check_classification_targets(labels)
         if len(sets) != len(labels):
@@ -152,7 +154,8 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         self._evidence = self._compare_with(descriptors, classes)
         return self
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_choice("representation", self.representation, REPRESENTATIONS)
         check_whole("neighborhood", self.neighborhood, optional=True)
         check_positive("regularization", self.regularization, optional=True)
@@ -208,8 +211,7 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_images, n_classes)
             Shares that sum to 1 in every row.
         """
-        shares = shares_of(self._score(X))
-        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
+        return super().predict_proba(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score; ties go to the first.
@@ -224,8 +226,14 @@ class NaiveBayesNN(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_images,)
             Class labels.
         """
-        scores = self._score(X)
-        return self.classes_[scores.argmax(axis=1)]
+        return super().predict(X)
+
+    def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        shares = shares_of(scores)
+        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
+
+    def _score_blocks(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        yield self._score(X)
 
     def _score(self, X: Any) -> NDArray[np.float64]:
         """What the descriptors of each image say for each class, added up, eq. (16)."""

@@ -103,8 +103,8 @@ class INNProjection(GraphProjection):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_coding(self._coder(self.neighborhood, 0))
 
     def _coder(self, neighborhood: int | None, verbose: int) -> INNCoder:
@@ -197,8 +197,8 @@ class LPP(GraphProjection):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_whole("n_neighbors", self.n_neighbors)
         check_choice("weights", self.weights, EDGES)
         check_positive("bandwidth", self.bandwidth, optional=True)
@@ -290,8 +290,8 @@ class SRLP(GraphProjection):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("regularization", self.regularization)
         check_whole("neighborhood", self.neighborhood, optional=True)
 

@@ -81,8 +81,8 @@ class SRCClassifier(SparseCodeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_solving(self.regularization, self.solver, self.neighborhood)
 
     def _decide_by(

@@ -86,7 +86,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         with unchanged_on_failure(self), one_matrix_thread():
             X, y = check_rows_and_labels(self, X, y, reset=True)
             self._coding = coding_of(y)
@@ -140,7 +140,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         first = not hasattr(self, "_state")
-        self._check_parameters()
+        self.check_parameters()
         self._check_continued(first, classes)
         with unchanged_on_failure(self), one_matrix_thread():
             X, y = check_rows_and_labels(self, X, y, reset=first)
@@ -274,7 +274,8 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
             verbose=self.verbose,
         )
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_loss(self.loss)
         if isinstance(self.step, Real) and not isinstance(self.step, bool):
             check_positive("step", self.step)

@@ -199,8 +199,8 @@ class LinearSGDClassifier(StochasticLinearClassifier):
     def _method(self) -> Method:
         return OwnFeatures(self.scaling, self.hessian_samples, self.fit_intercept, self.skip)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice("scaling", self.scaling, SCALINGS)
         check_whole("skip", self.skip)
         check_whole("hessian_samples", self.hessian_samples, least=2, optional=True)

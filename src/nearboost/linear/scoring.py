@@ -1,5 +1,6 @@
 """From weights to scores, labels and probabilities."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,16 @@ from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
 from nearboost.linear.sources import check_rows, open_rows
 from nearboost.linear.targets import Coding
+from nearboost.problem.classifier import ScoredClassifierMixin
 
 ROWS_AT_ONCE = 4096
 
 
-class LinearScores:
+class LinearScores(ScoredClassifierMixin):
     """What a fitted linear classifier answers; rows are read in blocks."""
 
     coef_: NDArray[Any]
     intercept_: NDArray[Any]
-    classes_: NDArray[Any]
     _coding: Coding
     _objective: Objective
 
@@ -52,11 +53,7 @@ class LinearScores:
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Class labels, or a 0/1 matrix for multilabel problems.
         """
-        scores = self._scores(X)
-        if self._coding.multilabel:
-            return (scores > 0).astype(np.int64)
-        best = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.int64)
-        return self.classes_[best]
+        return super().predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each class: the softmax for "multinomial", otherwise the loss's transfer function.
@@ -72,8 +69,7 @@ class LinearScores:
             Probabilities scaled to sum to 1 in every row, all equal if every class is ruled out; for multilabel
             problems, one independent probability per label.
         """
-        scores = self._scores(X).astype(np.float64)
-        return self._objective.probabilities(scores, self._coding.multilabel)
+        return super().predict_proba(X)
 
     def predict_top(self, X: Any, k: int = 5) -> NDArray[Any]:
         """The classes with the largest scores.
@@ -95,6 +91,18 @@ class LinearScores:
         if scores.shape[1] == 1 and not self._coding.multilabel:
             scores = np.hstack([-scores, scores])
         return self.classes_[np.argsort(-scores, axis=1, kind="stable")[:, :k]]
+
+    def _labels_from(self, scores: NDArray[Any]) -> NDArray[Any]:
+        if self._coding.multilabel:
+            return (scores > 0).astype(np.int64)
+        best = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.int64)
+        return self.classes_[best]
+
+    def _probabilities_from(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        return self._objective.probabilities(scores.astype(np.float64), self._coding.multilabel)
+
+    def _score_blocks(self, X: Any) -> Iterator[NDArray[Any]]:
+        yield self._scores(X)
 
     def _scores(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)

@@ -261,8 +261,8 @@ class SLNDClassifier(StochasticLinearClassifier):
         self.eigenvalues_ = state.coordinates.second_moments
         self.rank_, self.damping_, self.step_ = len(self.eigenvalues_), setting.damping, state.schedule.first
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_whole("rank", self.rank, optional=True)
         check_whole("hessian_samples", self.hessian_samples, least=2, optional=True)
         if self.damping is not None:

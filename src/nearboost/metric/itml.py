@@ -126,7 +126,7 @@ class ITML(LinearMetric):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
         classes, encoded = np.unique(y, return_inverse=True)
@@ -154,7 +154,7 @@ class ITML(LinearMetric):
         self : estimator
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         return self._learn(X, *check_pairs(pairs, same, len(X)), self._generator())
 
@@ -175,7 +175,8 @@ class ITML(LinearMetric):
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return (X @ self.components_.T).astype(X.dtype, copy=False)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_positive("gamma", self.gamma, most=LARGEST_GAMMA)
         check_whole("n_constraints", self.n_constraints, optional=True)
         check_whole("max_sweeps", self.max_sweeps)

@@ -1,0 +1,1 @@
+"""What every classifier poses and answers alike."""

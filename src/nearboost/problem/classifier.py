@@ -1,0 +1,57 @@
+"""What every classifier answers alike: labels and probabilities from scores, and the training rows that vote."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+
+class ScoredClassifierMixin:
+    """Labels and probabilities of a classifier that scores rows, one block of rows at a time."""
+
+    classes_: NDArray[Any]
+
+    def _score_blocks(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Scores of all rows of ``X``, one column for each class, in blocks of consecutive rows."""
+        raise NotImplementedError
+
+    def _labels_from(self, scores: NDArray[Any]) -> NDArray[Any]:
+        return self.classes_[scores.argmax(axis=1)]
+
+    def _probabilities_from(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score; the first of equals."""
+        return np.concatenate([self._labels_from(scores) for scores in self._score_blocks(X)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes; rows sum to 1."""
+        return np.concatenate([self._probabilities_from(scores) for scores in self._score_blocks(X)])
+
+    @available_if(lambda classifier: hasattr(classifier, "predict_proba"))
+    def predict_with_proba(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """What `predict` and `predict_proba` return, from one search."""
+        answers = [(self._labels_from(one), self._probabilities_from(one)) for one in self._score_blocks(X)]
+        labels, probabilities = zip(*answers, strict=True)
+        return np.concatenate(labels), np.concatenate(probabilities)
+
+
+def voters_of(classifier: Any) -> NDArray[np.int64]:
+    """Training rows that an answer may come from: ``voters_``, or what scikit-learn's classifiers have instead.
+
+    None where rows do not vote, as in linear classifiers.
+    """
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(classifier, Pipeline):
+        return voters_of(classifier[-1])
+    if hasattr(classifier, "voters_"):
+        return np.asarray(classifier.voters_, dtype=np.int64)
+    if hasattr(classifier, "support_"):  # of support vector machines
+        return np.sort(classifier.support_).astype(np.int64)
+    if hasattr(classifier, "n_samples_fit_"):  # of nearest neighbours
+        return np.arange(classifier.n_samples_fit_, dtype=np.int64)
+    return np.empty(0, dtype=np.int64)
