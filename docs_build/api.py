@@ -6,32 +6,36 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+from docstrings import LISTS, Docstring, Entry, read_docstring
+
 DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
-LISTS = ("Parameters", "Attributes", "Returns", "Raises")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Called by mkdocs with the page's text."""
-    return DIRECTIVE.sub(lambda found: "\n\n".join(_module(found[1])), markdown)
+    """Called by mkdocs with the page's text; what stands in two modules is shown once."""
+    shown: set[int] = set()
+    return DIRECTIVE.sub(lambda found: "\n\n".join(_module(found[1], shown)), markdown)
 
 
-def _module(name: str) -> Iterator[str]:
+def _module(name: str, shown: set[int]) -> Iterator[str]:
     module = import_module(name)
     for public in sorted(module.__all__, key=str.lower):
-        yield from _entry(public, getattr(module, public))
+        thing = getattr(module, public)
+        if id(thing) not in shown:
+            shown.add(id(thing))
+            yield from _entry(public, thing)
 
 
 def _entry(name: str, thing: Any) -> Iterator[str]:
     yield f"### {name}"
-    is_error = inspect.isclass(thing) and issubclass(thing, Exception)  # its arguments tell nothing
-    if callable(thing) and not is_error:
+    if not callable(thing):
+        yield f"`{thing!r}`"
+        return
+    if not (inspect.isclass(thing) and issubclass(thing, Exception)):  # whose arguments say nothing
         yield f"```text\n{name}{_signature(thing)}\n```"
-    yield from _docstring(inspect.getdoc(thing) or "")
+    yield from _docstring(read_docstring(thing))
     if inspect.isclass(thing):
-        methods = list(_methods(thing))
-        if methods:
-            yield "**Methods**"
-            yield "\n".join(methods)
+        yield from _methods(thing)
 
 
 def _signature(thing: Any) -> str:
@@ -43,41 +47,51 @@ def _signature(thing: Any) -> str:
     return str(inspect.Signature(parameters))
 
 
-def _methods(cls: type) -> Iterator[str]:
-    for name, method in inspect.getmembers(cls, inspect.isfunction):
-        ours = method.__module__.startswith("nearboost")
+def public_methods(cls: type) -> Iterator[tuple[str, Any]]:
+    """The methods that a reader may call, those of scikit-learn left out."""
+    for name, method in inspect.getmembers(cls, inspect.isroutine):
+        ours = str(getattr(method, "__module__", "")).startswith("nearboost")
         if ours and not name.startswith("_") and method.__doc__:
-            yield f"- `{name}{_signature(method)}`: {_escape(_first_sentence(method))}"
+            yield name, inspect.unwrap(method)
 
 
-def _first_sentence(method: Any) -> str:
-    return " ".join(inspect.getdoc(method).split("\n\n")[0].split())
+def _methods(cls: type) -> Iterator[str]:
+    """One line each, which opens to show the rest."""
+    for name, method in public_methods(cls):
+        doc = read_docstring(method)
+        first, _, rest = doc.summary.partition("\n\n")
+        title = f"<code>{name}{_signature(method)}</code>: {_html(' '.join(first.split()))}"
+        if not doc.sections:
+            yield f"<p>{title}</p>"
+            continue
+        yield f'<details markdown="1">\n<summary>{title}</summary>'
+        yield from _docstring(Docstring(rest, doc.sections))
+        yield "</details>"
 
 
-def _docstring(text: str) -> Iterator[str]:
-    """Sections underlined with dashes become bold titles; their entries, lists; examples, code."""
-    title = ""
-    for part in re.split(r"^(\w[\w ]*)\n-{3,}\n", text, flags=re.MULTILINE):
-        if re.fullmatch(r"\w[\w ]*", part) and part in (*LISTS, "Notes", "Examples"):
-            title = part
-            yield f"**{title}**"
-        elif title == "Examples":
-            yield f"```python\n{part.strip()}\n```"
+def _docstring(doc: Docstring) -> Iterator[str]:
+    """Sections get bold titles; their entries become lists of definitions, examples code."""
+    if doc.summary:
+        yield _escape(doc.summary)
+    for title, text in doc.sections.items():
+        yield f"**{title}**"
+        if title == "Examples":
+            yield f"```python\n{text}\n```"
         elif title in LISTS:
-            yield "\n".join(_listed(part))
+            yield "\n\n".join(map(_definition, doc.entries(title)))
         else:
-            yield _escape(part.strip())
+            yield _escape(text)
 
 
-def _listed(part: str) -> Iterator[str]:
-    """Unindented lines are entries with their type, indented ones say more about them."""
-    for entry in re.split(r"\n(?=\S)", part.strip()):
-        line, *more = (line.strip() for line in entry.splitlines())
-        name, _, kind = line.partition(" : ")
-        if kind and more:
-            kind += "."
-        about = _escape(" ".join(filter(None, (kind, *more))))
-        yield f"- `{name}`" + (f": {about}" if about else "")
+def _definition(entry: Entry) -> str:
+    default = f", default=`{entry.default}`" if entry.default else ""
+    kind = f" : {_escape(entry.kind)}{default}" if entry.kind else ""
+    return f"`{entry.name}`{kind}\n:   {_escape(entry.meaning)}"
+
+
+def _html(text: str) -> str:
+    """Backquotes as HTML, where Markdown does not reach."""
+    return re.sub(r"``?([^`]*)``?", r"<code>\1</code>", text)
 
 
 def _escape(text: str) -> str:

@@ -1,19 +1,10 @@
 """What the documentation's pages are made by."""
 
 import re
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def hook(name):
-    spec = spec_from_file_location(name, ROOT / "docs_build" / f"{name}.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from docs.building import PUBLIC, hook
 
 
 def test_formulas_become_mathml():
@@ -31,7 +22,7 @@ def test_other_code_is_left_alone():
     assert hook("formulas").on_page_content(page) == page
 
 
-@pytest.mark.parametrize("module", ["nearboost", "nearboost.features", "nearboost.datasets"])
+@pytest.mark.parametrize("module", PUBLIC)
 def test_reference_names_everything_public(module):
     from importlib import import_module
 
@@ -39,8 +30,14 @@ def test_reference_names_everything_public(module):
     assert re.findall(r"^### (\w+)$", page, re.MULTILINE) == sorted(import_module(module).__all__, key=str.lower)
 
 
+def test_reference_shows_a_name_once():
+    page = hook("api").on_page_markdown("::: nearboost\n\n::: nearboost.neighbors\n")
+    assert page.count("### NeighborSearch\n") == 1
+    assert page.count("### as_csr\n") == 1
+
+
 def test_reference_shows_parameters_and_methods():
     page = hook("api").on_page_markdown("::: nearboost")
-    assert '- `n_neighbors`: int or "auto", default="auto". Number of neighbours that vote.' in page
-    assert "- `predict(X" in page
+    assert '`n_neighbors` : int or "auto", default=`"auto"`\n:   Number of neighbours that vote.' in page
+    assert "<summary><code>predict(X" in page
     assert "self" not in re.findall(r"^```text\n(.*)$", page, re.MULTILINE)[0]

@@ -55,14 +55,25 @@ class Network:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """The network of a file, which must hold its weights itself."""
+        """Read a network from a file, which must hold its weights itself.
+
+        Parameters
+        ----------
+        path : str or path
+            An ONNX file.
+
+        Returns
+        -------
+        Network
+            The network.
+        """
         content = Path(path).read_bytes()
         network = cls(Path(path).name, content, hashlib.sha256(content).hexdigest())
         network.check()
         return network
 
     def check(self) -> None:
-        """The hash must be that of the bytes, and no weights may lie in other files."""
+        """Refuse bytes that do not fit their hash, and weights that lie in other files."""
         if hashlib.sha256(self.content).hexdigest() != self.sha256:
             raise ValueError(f"The network {self.name} does not fit its hash; fetch the model file anew.")
         if ELSEWHERE in self.content:
