@@ -19,7 +19,8 @@ from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
 class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     """k nearest neighbours with equal votes, or with votes weighted by rank or distance.
 
-    It uses the same exact search as the boosted classifiers, so that comparisons are fair.
+    It uses the same exact search as the boosted classifiers, so that comparisons are fair. Probabilities are
+    shares of the votes.
 
     Parameters
     ----------
@@ -111,36 +112,6 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """Training rows that an answer may come from: all."""
         check_is_fitted(self)
         return np.arange(self._n_samples)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Each class's share of the votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Shares that sum to 1 in every row.
-        """
-        return super().predict_proba(X)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class with the most votes; ties go to the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Class labels.
-        """
-        return super().predict(X)
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         check_is_fitted(self)

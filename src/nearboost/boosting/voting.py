@@ -56,22 +56,6 @@ class LeveragedVote(ScoredClassifierMixin):
         scores = np.concatenate(list(self._score_blocks(X)))
         return scores if scores.shape[1] > 1 or self._labels.multilabel else scores.ravel()
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities that sum to 1 in every row; for multilabel problems, one independent probability per
-            label.
-        """
-        return super().predict_proba(X)
-
     def predict(
         self, X: ArrayLike, *, reject_below: float | None = None, reject_label: Any = None
     ) -> NDArray[Any]:

@@ -73,13 +73,24 @@ class Dataset:
 
     @property
     def present_classes(self) -> tuple[str, ...]:
-        """The classes that have items; of several labels, all."""
+        """The classes that have items; all of them if items have several labels."""
         if self.is_multilabel:
             return self.classes
         return tuple(name for name, count in self.counts.items() if count)
 
     def codes(self, classes: Sequence[str] | None = None) -> NDArray[np.int64]:
-        """Labels by their numbers among ``classes``, by default the set's own; several: a 0/1 column for each."""
+        """Labels as numbers.
+
+        Parameters
+        ----------
+        classes : sequence of str or None, default=None
+            Classes to number by; None means the set's own.
+
+        Returns
+        -------
+        ndarray of shape (n_items,) or (n_items, n_classes)
+            Class numbers, or a 0/1 matrix if items have several labels.
+        """
         classes = self.classes if classes is None else classes
         if not self.is_multilabel:
             return encode_labels(self.labels, classes, self.name)

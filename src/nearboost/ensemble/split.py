@@ -178,36 +178,6 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
         check_is_fitted(self)
         return np.unique(np.concatenate([voters_of(one) for one in self.estimators_]))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The mean posterior of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Means scaled to sum to 1 in every row.
-        """
-        return super().predict_proba(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest mean posterior; ties go to the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Class labels.
-        """
-        return super().predict(X)
-
     def _score_blocks(self, X: Any) -> Iterator[NDArray[np.float64]]:
         check_choice("mean", self.mean, MEANS)
         change, inverse = MEANS[self.mean]

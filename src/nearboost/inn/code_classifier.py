@@ -114,21 +114,6 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         return super().predict_proba(X)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class with the largest sum or the smallest residual; ties go to the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Class labels.
-        """
-        return super().predict(X)
-
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         rows = self._checked(X)
         for start in range(0, len(rows), ROWS_AT_ONCE):

@@ -213,21 +213,6 @@ class NaiveBayesNN(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         return super().predict_proba(X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; ties go to the first.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            One matrix of descriptors per image.
-
-        Returns
-        -------
-        ndarray of shape (n_images,)
-            Class labels.
-        """
-        return super().predict(X)
-
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         shares = shares_of(scores)
         return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))

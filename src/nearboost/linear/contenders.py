@@ -87,7 +87,8 @@ class LinearSGDClassifier(StochasticLinearClassifier):
     ----------
     loss : {"auto", "log", "hinge", "binlog", "mat", "squared", "multinomial"}, default="auto"
         A calibrated loss for each class against the rest, or "multinomial", the log loss of the softmax over all
-        classes. "auto" means "multinomial", or "log" for multilabel ``y``.
+        classes. "auto" means "multinomial", or "log" for multilabel ``y``. Probabilities are the softmax for
+        "multinomial", otherwise values of the loss's transfer function, scaled to sum to 1.
     scaling : {"none", "standard", "diagonal", "quasi-newton"}, default="none"
         How features are scaled. "none" is plain SGD. "standard" is SGD-P: zero mean and unit variance. "diagonal"
         is diagonal SLND: plain SGD on features divided by √(F''(0) E[x²]). "quasi-newton" is SGD-QN, which learns

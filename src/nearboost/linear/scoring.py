@@ -40,37 +40,6 @@ class LinearScores(ScoredClassifierMixin):
         scores = self._scores(X)
         return scores if self._coding.multilabel or scores.shape[1] > 1 else scores[:, 0]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; for multilabel problems, every label with a positive score.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Class labels, or a 0/1 matrix for multilabel problems.
-        """
-        return super().predict(X)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of each class: the softmax for "multinomial", otherwise the loss's transfer function.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities scaled to sum to 1 in every row, all equal if every class is ruled out; for multilabel
-            problems, one independent probability per label.
-        """
-        return super().predict_proba(X)
-
     def predict_top(self, X: Any, k: int = 5) -> NDArray[Any]:
         """The classes with the largest scores.
 

@@ -69,7 +69,8 @@ class SLNDClassifier(StochasticLinearClassifier):
     ----------
     loss : {"auto", "log", "hinge", "binlog", "mat", "squared", "multinomial"}, default="auto"
         A calibrated loss for each class against the rest, or "multinomial", the log loss of the softmax over all
-        classes. "auto" means "multinomial", or "log" for multilabel ``y``.
+        classes. "auto" means "multinomial", or "log" for multilabel ``y``. Probabilities are the softmax for
+        "multinomial", otherwise values of the loss's transfer function, scaled to sum to 1.
     rank : int or None, default=None
         Number of eigenvectors. None chooses it on held-out rows, at most 512.
     damping : float or None, default=None

@@ -24,16 +24,52 @@ class ScoredClassifierMixin:
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; the first of equals."""
+        """The class with the largest score; for multilabel problems, every label with a positive score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries, of the kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, ties going to the first; a 0/1 matrix for multilabel problems.
+        """
         return np.concatenate([self._labels_from(scores) for scores in self._score_blocks(X)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes; rows sum to 1."""
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries, of the kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities that sum to 1 in every row; for multilabel problems, one independent probability per
+            label.
+        """
         return np.concatenate([self._probabilities_from(scores) for scores in self._score_blocks(X)])
 
     @available_if(lambda classifier: hasattr(classifier, "predict_proba"))
     def predict_with_proba(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """What `predict` and `predict_proba` return, from one search."""
+        """What `predict` and `predict_proba` return, from one search.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries, of the kind that `fit` takes.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            See `predict`.
+        probabilities : ndarray of shape (n_samples, n_classes)
+            See `predict_proba`.
+        """
         answers = [(self._labels_from(one), self._probabilities_from(one)) for one in self._score_blocks(X)]
         labels, probabilities = zip(*answers, strict=True)
         return np.concatenate(labels), np.concatenate(probabilities)
