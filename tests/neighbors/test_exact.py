@@ -138,9 +138,9 @@ def test_a_query_beyond_squares_is_equally_far_from_all(metric):
 def test_bounds_never_exceed_what_is_measured(kind, metric):
     """The certificate itself: were it wrong by a rounding, results would be wrong once in a while."""
     X = make(kind, 300)
-    rows = exact.Rows(X, metric)
+    rows = exact.MeasuredRows(X, metric)
     Q = np.concatenate([X[:40], make(kind, 20, seed=1), -30 * X[:4]])
-    norms = exact.norms_of(Q) if metric == "cosine" else np.empty(0)
+    norms = exact.row_norms(Q) if metric == "cosine" else np.empty(0)
     queries = rows.queries(Q, norms, np.full(len(Q), -1, np.int32))
     lanes = np.empty(kernels.N_LANES)
     for first, (block, offsets) in enumerate(rows.blocks):

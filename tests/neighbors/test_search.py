@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from nearboost.neighbors import Neighbors, NeighborSearch
+from nearboost import N3Classifier
+from nearboost.neighbors import METHODS, Neighbors, NeighborSearch
 from neighbors.brute_force import assert_same, nearest
 
 X = np.random.default_rng(0).integers(1, 5, (12, 3)).astype(float)
@@ -90,3 +91,46 @@ def test_cosine_is_one_minus_the_cosine():
     found = NeighborSearch(np.array([[3.0, 0.0], [0.0, 2.0], [-1.0, 0.0]]), "cosine").search([[5.0, 0.0]], 3)
     assert found.indices.tolist() == [[0, 1, 2]]
     np.testing.assert_array_equal(found.distances, [[0.0, 1.0, 2.0]])
+
+
+class BruteForce:
+    """Another back end, in a few lines: measure all rows by `MeasuredRows`, and keep the nearest."""
+
+    metrics = ("l2", "l1")
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def search(self, Q, k, groups, query_groups):
+        queries = self.rows.queries(Q, self.rows.norms_for(Q), query_groups)
+        every = np.tile(np.arange(len(self.rows.X)), (len(Q), 1))
+        indices, sums = np.full((len(Q), k), np.iinfo(np.int32).max, np.int32), np.full((len(Q), k), np.inf)
+        self.rows.keep_nearest(every, queries, groups, indices, sums)
+        return indices, self.rows.to_distances(sums, queries.units)
+
+
+@pytest.fixture
+def brute_force(monkeypatch):
+    monkeypatch.setitem(METHODS, "brute", BruteForce)
+
+
+@pytest.mark.parametrize("metric", BruteForce.metrics)
+def test_another_back_end_is_one_class(metric, brute_force):
+    groups = np.arange(12) // 3
+    search, expected = NeighborSearch(X, metric, method="brute"), NeighborSearch(X, metric)
+    assert_same(search.graph(5, groups), (expected.graph(5, groups).indices, expected.graph(5, groups).distances))
+    assert_same(search.search(X + 0.5, 12), nearest(X, X + 0.5, 12, metric))
+    with pytest.raises(ValueError, match="row 0 has only 9; use 9 or fewer"):
+        search.graph(10, groups)
+
+
+def test_a_back_end_names_its_metrics(brute_force):
+    with pytest.raises(ValueError, match="method='brute' cannot search by metric='cosine'; use one of 'l2', 'l1'"):
+        NeighborSearch(X, "cosine", method="brute")
+
+
+def test_classifiers_take_every_method(brute_force):
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    y = (rows[:, 0] > 0).astype(int)
+    plain, other = (N3Classifier(5, search=method).fit(rows, y) for method in ("exact", "brute"))
+    np.testing.assert_array_equal(other.decision_function(rows), plain.decision_function(rows))

@@ -26,7 +26,10 @@ FORMAT = 2
 
 
 def _from_format_1(header: dict[str, Any]) -> dict[str, Any]:
-    """NaiveBayesNN came to keep ``voters_``; which images had descriptors is not to be known from older files."""
+    """A search came to keep the name of its method, and NaiveBayesNN its voters, which older files do not tell."""
+    for one in objects_in(header["root"]):
+        if one["object"] == "NeighborSearch":
+            one["state"]["method"] = "exact" if one["state"].pop("hnsw", None) is None else "hnsw"
     return header | {"format": 2}
 
 

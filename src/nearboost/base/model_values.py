@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nearboost.base.names import METHODS, MODULES, NOT_KEPT, class_of, name_of
+from nearboost.base.names import METHODS, MODULES, NOT_KEPT, RENAMED, class_of, name_of
 
 MOST_NESTED = 60
 KINDS = "biufcU"  # of arrays: numbers and texts
@@ -227,7 +227,7 @@ class Decoder:
 
     def _object(self, coded: Mapping[str, Any], depth: int) -> Any:
         name, number = coded["object"], coded["number"]
-        if not isinstance(name, str) or name not in MODULES:
+        if not isinstance(name, str) or (name := RENAMED.get(name, name)) not in MODULES:
             raise ModelFileError(f"asks for the class {name!r}, which is not in the table of names.")
         kind = class_of(name)
         parts = [coded[PARAMETERS], coded[STATE]]

@@ -71,10 +71,7 @@ _RECORDS = {
     "nearboost.linear.objectives": ("Objective",),
     "nearboost.linear.targets": ("Coding",),
     "nearboost.losses.family": ("ExponentialLoss", "Loss"),
-    "nearboost.neighbors.approximate": ("HNSW",),
-    "nearboost.neighbors.exact": ("Rows",),
-    "nearboost.neighbors.record": ("Neighbors",),
-    "nearboost.neighbors.search": ("NeighborSearch",),
+    "nearboost.neighbors": ("MeasuredRows", "Neighbors", "NeighborSearch"),
     "nearboost.votes.inn": ("CodeVotes",),
     "nearboost.votes.rules": ("KernelVotes", "PlainVotes"),
 }
@@ -99,6 +96,9 @@ MODULES: dict[str, str] = {
     **{name: module for part in (_ESTIMATORS, _RECORDS) for module, names in part.items() for name in names},
     **{SKLEARN + name: module for module, names in _FROM_SKLEARN.items() for name in names},
 }
+
+# What classes were called in older files.
+RENAMED = {"Rows": "MeasuredRows"}
 
 # Compiled objects that fits make for themselves and nothing else needs.
 NOT_KEPT = {"sklearn.SGDClassifier": ("_loss_function_",)}

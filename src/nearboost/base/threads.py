@@ -15,6 +15,8 @@ from threadpoolctl import ThreadpoolController
 
 from nearboost.base.progress import Advance, silent
 
+WORTH_THREADS = 2**22  # multiplications; with fewer, starting threads would take most of the time
+
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
@@ -29,6 +31,11 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use a positive number, or -1 for all cores.")
     return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+def count_useful_threads(n_jobs: int | None, n_multiplications: int) -> int:
+    """As `count_threads`, but one where there is little to do."""
+    return count_threads(n_jobs) if n_multiplications >= WORTH_THREADS else 1
 
 
 def map_in_threads(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearboost.neighbors.exact import ROUNDING, UNDERFLOW
+from nearboost.neighbors import ROUNDING, UNDERFLOW
 
 DOUBLE_ROUNDING = 2.0**-53
 FEATURES_AT_ONCE = 256

@@ -15,8 +15,7 @@ from nearboost.codes.local import LocalSearchedTerms, LocalTerms
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.searched import SearchedTerms
 from nearboost.codes.series import Series, TermPicker, Terms, count_terms
-from nearboost.neighbors import NeighborSearch
-from nearboost.neighbors.exact import largest_values, powers_of_two
+from nearboost.neighbors import NeighborSearch, largest_values, powers_of_two
 
 METRICS = ("l2", "l1")
 TERMS_PER_BLOCK = 4_000_000  # at a time, so that memory stays bounded

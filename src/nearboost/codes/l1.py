@@ -15,8 +15,7 @@ from nearboost.codes.dictionary import check_neighborhood, ends_of
 from nearboost.codes.lists import SOLVERS, GrowingLists, LeastSquares, ListCoder, NearLists
 from nearboost.codes.near import NearestSamples
 from nearboost.codes.pieces import Room, in_pieces
-from nearboost.neighbors import NeighborSearch
-from nearboost.neighbors.exact import largest_values
+from nearboost.neighbors import NeighborSearch, largest_values
 
 LARGEST = 2.0**200  # values whose products can still be added up
 

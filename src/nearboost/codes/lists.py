@@ -10,7 +10,7 @@ from nearboost.codes.bounds import sum_error
 from nearboost.codes.near import NearestSamples
 from nearboost.codes.pieces import Room
 from nearboost.codes.shadow import multiply
-from nearboost.neighbors.exact import UNDERFLOW
+from nearboost.neighbors import UNDERFLOW
 
 SOLVERS = {"lasso": 0, "lars": 1, "fista": 2}  # the codes of the kernels
 TOLERANCE = 1e-9  # of λ: how far slopes may be from where they should be

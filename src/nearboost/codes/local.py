@@ -6,19 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, silent
-from nearboost.base.threads import count_threads, map_in_threads
+from nearboost.base.threads import count_useful_threads, map_in_threads
 from nearboost.codes.bounds import error_bounds
 from nearboost.codes.near import NearestSamples
 from nearboost.codes.pieces import QUERIES_PER_PIECE, Room, in_pieces
 from nearboost.codes.series import Series, Terms
-from nearboost.neighbors import NeighborSearch
-from nearboost.neighbors.exact import WORTH_THREADS, Rows, largest_values, powers_of_two
+from nearboost.neighbors import MeasuredRows, NeighborSearch, largest_values, powers_of_two
 
 
 class LocalTerms:
     """Picks terms among the ``n_near`` samples nearest to the query, under L2."""
 
-    def __init__(self, rows: Rows, series: Series, n_near: int) -> None:
+    def __init__(self, rows: MeasuredRows, series: Series, n_near: int) -> None:
         self.near, self.series = NearestSamples(rows, n_near), series
 
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
@@ -46,7 +45,7 @@ class LocalSearchedTerms:
 
 
 def pick_among(
-    rows: Rows, series: Series, Q: NDArray[Any], near: NDArray[np.int32], advance: Advance = silent
+    rows: MeasuredRows, series: Series, Q: NDArray[Any], near: NDArray[np.int32], advance: Advance = silent
 ) -> Terms:
     """Terms of queries among some samples for each, which stand in any order."""
     terms = Terms.of(len(Q), series)
@@ -56,14 +55,13 @@ def pick_among(
         code_near(rows, series, Q[piece], np.sort(near[piece], axis=1), terms[piece])
         advance(len(near[piece]))
 
-    large = near.size * rows.X.shape[1] >= WORTH_THREADS
-    pieces = range(0, len(Q), QUERIES_PER_PIECE)
-    map_in_threads(pick_piece, pieces, count_threads(rows.n_jobs) if large else 1)
+    n_jobs = count_useful_threads(rows.n_jobs, near.size * rows.X.shape[1])
+    map_in_threads(pick_piece, range(0, len(Q), QUERIES_PER_PIECE), n_jobs)
     return terms
 
 
 def code_near(
-    rows: Rows,
+    rows: MeasuredRows,
     series: Series,
     Q: NDArray[Any],
     near: NDArray[np.int32],

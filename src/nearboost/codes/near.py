@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nearboost.codes.pieces import Room
 from nearboost.codes.shadow import Shadow
-from nearboost.neighbors.exact import Rows
+from nearboost.neighbors import MeasuredRows
 
 
 class NearestSamples:
@@ -18,7 +18,7 @@ class NearestSamples:
     lists, which is best for few neighbours and not for a hundred.
     """
 
-    def __init__(self, rows: Rows, n_near: int) -> None:
+    def __init__(self, rows: MeasuredRows, n_near: int) -> None:
         self.rows = rows
         self.n_near = n_near
 

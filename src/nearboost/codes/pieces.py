@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
-from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
-from nearboost.neighbors.exact import WORTH_THREADS
+from nearboost.base.threads import count_useful_threads, map_in_threads, one_matrix_thread
 
 QUERIES_PER_PIECE = 64
 SCORES_PER_PIECE = 2**24
@@ -30,8 +29,7 @@ def in_pieces(
 ) -> None:
     """Call ``work`` for pieces of the queries, several at a time, each with room for products with all columns."""
     n_samples = columns.shape[1]
-    large = n_queries * columns.size >= WORTH_THREADS
-    threads = count_threads(n_jobs) if large else 1
+    threads = count_useful_threads(n_jobs, n_queries * columns.size)
     size = max(1, min(QUERIES_PER_PIECE, SCORES_PER_PIECE // n_samples, -(-n_queries // threads)))
     pieces = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
     shape = (size, n_samples)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
-from nearboost.base.threads import count_threads, one_matrix_thread
+from nearboost.base.threads import count_threads, count_useful_threads, one_matrix_thread
 from nearboost.codes.gram import GramRows, usable_memory
 from nearboost.codes.pieces import Room, in_pieces
 from nearboost.codes.series import Series, Terms
 from nearboost.codes.shadow import Shadow
-from nearboost.neighbors.exact import WORTH_THREADS, Rows
+from nearboost.neighbors import MeasuredRows
 
 
 class ProductTerms:
@@ -32,7 +32,9 @@ class ProductTerms:
         are needed, and forgotten when room is short
     """
 
-    def __init__(self, rows: Rows, starts: NDArray[np.int64], series: Series, gram_memory: float | None) -> None:
+    def __init__(
+        self, rows: MeasuredRows, starts: NDArray[np.int64], series: Series, gram_memory: float | None
+    ) -> None:
         self.rows, self.starts = rows, starts
         self.series = series
         self.gram_memory = gram_memory
@@ -55,10 +57,10 @@ class ProductTerms:
         if self._count_slots() < n_samples:
             return 0.0
         start = perf_counter()
-        large = n_samples * self.shadow.columns.size >= WORTH_THREADS
+        n_jobs = count_useful_threads(self.rows.n_jobs, n_samples * self.shadow.columns.size)
         self.gram = GramRows(self.shadow, self.starts, n_samples)
         with one_matrix_thread():
-            self.gram.add(self.numbers, self.rows.n_jobs if large else 1, verbose)
+            self.gram.add(self.numbers, n_jobs, verbose)
         return perf_counter() - start
 
     def _count_slots(self, n_threads: int = 1) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.codes.bounds import FEATURES_AT_ONCE, ErrorBounds, error_bounds, sum_error
-from nearboost.neighbors.exact import Queries, Rows, half_squares
+from nearboost.neighbors import MeasuredQueries, MeasuredRows, half_squares
 
 TOP_SCORE = 2.0**31 - 2**7  # for excluded samples; others stay below 2^30, and a code subtracts less than 2^30
 
@@ -20,14 +20,16 @@ class Shadow:
     radius : no sample is farther from the origin than this
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: MeasuredRows) -> None:
         self._rows = rows
         points = rows.centred(rows.measured(slice(None))).astype(np.float32)
         halves = half_squares(points)
         self.columns = np.vstack([points.T, halves, np.ones(len(points))]).astype(np.float32)
         self.radius = float(np.sqrt(2 * halves.max())) * (1 + 2.0**-20)
 
-    def first_scores(self, queries: Queries, own: NDArray[np.int32], values: NDArray[np.float32]) -> ErrorBounds:
+    def first_scores(
+        self, queries: MeasuredQueries, own: NDArray[np.int32], values: NDArray[np.float32]
+    ) -> ErrorBounds:
         """Put ½|x|² − q·x into ``values``, and the top score where a sample is the query's own."""
         multiply(multipliers(queries.shadow, 0.0), self.columns, values)
         bounds = self._bounds(queries)
@@ -35,7 +37,7 @@ class Shadow:
         values[excluded, own[excluded]] = TOP_SCORE / bounds.factor[excluded]
         return bounds
 
-    def _bounds(self, queries: Queries) -> ErrorBounds:
+    def _bounds(self, queries: MeasuredQueries) -> ErrorBounds:
         rows, n_features = self._rows, self._rows.X.shape[1]
         with np.errstate(over="ignore"):  # what overflows is far
             lengths = np.linalg.norm(queries.measured, axis=1) * (queries.units / rows.unit) * rows.scale

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_choice, check_positive, check_whole
-from nearboost.neighbors.exact import largest_values
+from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin, voters_of
 
 Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from nearboost.base.local_sets import LocalSets
 from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads
+from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.features.fitting import values_of
-from nearboost.neighbors.exact import one_matrix_thread
 
 NORMS = ("l2", "l1", None)
 

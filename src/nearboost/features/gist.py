@@ -10,10 +10,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads
+from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_choice, check_whole
 from nearboost.features.fixed import FixedDescriptor
-from nearboost.neighbors.exact import one_matrix_thread
 
 LAYOUTS = {512: (8, 8, 8, 8), 320: (8, 8, 4)}  # orientations at each scale, the finest first
 GRID = 4

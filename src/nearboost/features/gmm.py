@@ -10,11 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads
+from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_not_negative, check_positive, check_whole
 from nearboost.features.fitting import as_seed
 from nearboost.features.kmeans import k_means
-from nearboost.neighbors.exact import one_matrix_thread
 
 ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
 ROWS_PER_PIECE = 2**16  # a thread's share; sums are added piece by piece, in order

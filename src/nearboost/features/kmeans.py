@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
 from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads
-from nearboost.neighbors.exact import one_matrix_thread
+from nearboost.base.threads import map_in_threads, one_matrix_thread
 
 ROWS_PER_BLOCK = 2048
 ROWS_TO_SEED = 20  # for each centre

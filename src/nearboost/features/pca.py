@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.local_sets import LocalSet, LocalSets
+from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_whole
 from nearboost.features.fitting import draw_descriptors, values_of
-from nearboost.neighbors.exact import one_matrix_thread
 
 ROWS_PER_BLOCK = 8192
 NO_VARIANCE = 1e-9  # of the largest: what rounding leaves of a direction that does not exist

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearboost.base.validation import check_choice, check_flag, check_weights
 from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
 from nearboost.inn.explanation import CodeExplanation
-from nearboost.neighbors.exact import largest_values
+from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
 
 DECISIONS = ("weights", "residual")

@@ -1,8 +1,36 @@
-"""Nearest neighbours: exact and approximate search, the k-NN graph and its transpose."""
+"""The door to search: nothing outside this package imports its modules.
 
-from nearboost.neighbors.exact import METRICS
-from nearboost.neighbors.graph import as_csr, check_graph, transpose
-from nearboost.neighbors.record import Neighbors
-from nearboost.neighbors.search import METHODS, NeighborSearch
+`NeighborSearch` finds the nearest rows and the k-NN graph by one of ``METHODS``. `MeasuredRows` are the rows it
+searches: how they are measured, and float32 bounds of their distances, which exact codes build on as well.
+"""
 
-__all__ = ["METHODS", "METRICS", "NeighborSearch", "Neighbors", "as_csr", "check_graph", "transpose"]
+from nearboost.neighbors.exact import (
+    METRICS,
+    ROUNDING,
+    UNDERFLOW,
+    MeasuredQueries,
+    MeasuredRows,
+    half_squares,
+    largest_values,
+    powers_of_two,
+)
+from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, transpose
+from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod
+
+__all__ = [
+    "METHODS",
+    "METRICS",
+    "ROUNDING",
+    "UNDERFLOW",
+    "MeasuredQueries",
+    "MeasuredRows",
+    "NeighborSearch",
+    "Neighbors",
+    "SearchMethod",
+    "as_csr",
+    "check_graph",
+    "half_squares",
+    "largest_values",
+    "powers_of_two",
+    "transpose",
+]

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +10,12 @@ from numpy.typing import NDArray
 from nearboost.base.threads import count_threads
 from nearboost.neighbors.exact import (
     FAR,
+    METRICS,
     NO_ROW,
     QUERIES_PER_PIECE,
-    Rows,
+    ExactSearch,
+    MeasuredRows,
     empty_lists,
-    search_exactly,
 )
 
 LINKS = 32
@@ -28,34 +28,23 @@ MOST_OF_A_GROUP = 64  # candidates of the query's own group to make up for; beyo
 class HNSW:
     """A graph over the rows in float32; the same rows give the same graph."""
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        _ = self.index  # made now, not with the first query
+    metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
 
-    @cached_property
-    def index(self) -> Any:
-        """The graph; made anew where a model comes from a file."""
-        faiss, rows = import_faiss(), self.rows
+    def __init__(self, rows: MeasuredRows) -> None:
+        self.rows = rows
+        faiss = import_faiss()
         metric = faiss.METRIC_L1 if rows.metric == "l1" else faiss.METRIC_L2
-        index = faiss.IndexHNSWFlat(rows.X.shape[1], LINKS, metric)
-        index.hnsw.efConstruction = CONSTRUCTION_BREADTH
+        self.index = faiss.IndexHNSWFlat(rows.X.shape[1], LINKS, metric)
+        self.index.hnsw.efConstruction = CONSTRUCTION_BREADTH
         with faiss_threads(1):  # with several, the graph would depend on who comes first
             for start in range(0, len(rows.X), QUERIES_PER_PIECE):
-                index.add(nodes(rows, rows.measured(slice(start, start + QUERIES_PER_PIECE))))
-        return index
+                self.index.add(nodes(rows, rows.measured(slice(start, start + QUERIES_PER_PIECE))))
 
     def search(
-        self,
-        rows: Rows,
-        Q: NDArray[Any],
-        k: int,
-        groups: NDArray[np.int32],
-        query_groups: NDArray[np.int32],
+        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """As ``search_exactly``, which also answers where too few of the proposed rows are allowed."""
-        from nearboost.kernels import search as kernels
-
-        norms = rows.norms_for(Q)
+        """See `SearchMethod`. An exact search answers where too few of the proposed rows are allowed."""
+        rows, norms = self.rows, self.rows.norms_for(Q)
         largest_group = int(np.unique(groups, return_counts=True)[1].max(initial=0))
         n_candidates = min(len(rows.X), k + SPARE + min(largest_group, MOST_OF_A_GROUP))
         self.index.hnsw.efSearch = max(SEARCH_BREADTH, 2 * n_candidates)
@@ -67,18 +56,16 @@ class HNSW:
                 with np.errstate(over="ignore"):  # what overflows is far
                     placed = queries.measured * (queries.units / rows.unit)[:, np.newaxis]
                 _, candidates = self.index.search(nodes(rows, placed), n_candidates)
-                kernels.offer_listed(
-                    candidates, rows.X, rows.norms, queries.measured, queries.units, rows.code,
-                    groups, queries.groups, distances[piece], indices[piece],
-                )  # fmt: skip
-                distances[piece] = rows.reported(distances[piece], queries.units)
+                rows.keep_nearest(candidates, queries, groups, indices[piece], distances[piece])
+                distances[piece] = rows.to_distances(distances[piece], queries.units)
         short = np.flatnonzero(indices[:, -1] == NO_ROW)
         if short.size:
-            indices[short], distances[short] = search_exactly(rows, Q[short], k, groups, query_groups[short])
+            exact = ExactSearch(rows)
+            indices[short], distances[short] = exact.search(Q[short], k, groups, query_groups[short])
         return indices, distances
 
 
-def nodes(rows: Rows, placed: NDArray[Any]) -> NDArray[np.float32]:
+def nodes(rows: MeasuredRows, placed: NDArray[Any]) -> NDArray[np.float32]:
     """Rows around their middle, in a scale whose squares fit into float32."""
     return np.clip(rows.centred(placed), -FAR, FAR).astype(np.float32)
 

@@ -11,19 +11,18 @@ does not depend on blocks, threads or the matrix library.
 import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
-from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
+from nearboost.base.threads import WORTH_THREADS, count_useful_threads, map_in_threads, one_matrix_thread
 
 METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
 
 QUERIES_PER_PIECE = 1024
 ROWS_PER_BLOCK = 1024
-WORTH_THREADS = 2**22  # multiplications; with fewer, starting threads would take most of the time
 
 ROUNDING = 2.0**-24  # relative, of float32
 UNDERFLOW = 2.0**-120  # more than a float32 cast or product of numbers below 1 can lose
@@ -36,7 +35,7 @@ NO_ROW = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
-class Queries:
+class MeasuredQueries:
     """Some queries as the kernels want them.
 
     A searched row is divided by the query's ``units`` before it is measured (l1 and l2), a power of two
@@ -51,8 +50,11 @@ class Queries:
     bases: NDArray[np.float64]
 
 
-class Rows:
-    """The searched rows: how they are measured, and the shadow that bounds their distances."""
+class MeasuredRows:
+    """The searched rows: how they are measured, and the shadow that bounds their distances.
+
+    What a search returns is measured here, whichever method proposed it: one definition of distance and ties.
+    """
 
     def __init__(self, X: NDArray[Any], metric: str, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.X = X
@@ -60,7 +62,7 @@ class Rows:
         self.verbose = verbose
         self.metric = metric
         self.code = METRICS[metric]
-        self.norms = norms_of(X) if metric == "cosine" else np.empty(0)
+        self.norms = row_norms(X) if metric == "cosine" else np.empty(0)
         lowest, highest = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         self.largest = np.maximum(-lowest, highest).max()
         self.unit = 1.0 if metric == "cosine" else float(powers_of_two(self.largest))
@@ -107,7 +109,7 @@ class Rows:
         the k-th distance falls fast.
         """
         parts = [slice(first, None, self.step) for first in range(self.step)]
-        return map_in_threads(self._block, parts, self.n_jobs if self.X.size >= WORTH_THREADS else 1)
+        return map_in_threads(self._block, parts, count_useful_threads(self.n_jobs, self.X.size))
 
     def _block(self, rows: slice) -> tuple[NDArray[Any], NDArray[np.float32]]:
         if self.metric == "l1":
@@ -122,9 +124,9 @@ class Rows:
         """Norms of all queries for cosine, nothing for the other metrics."""
         if self.metric != "cosine":
             return np.empty(0)
-        return self.norms if Q is self.X else norms_of(Q)
+        return self.norms if Q is self.X else row_norms(Q)
 
-    def queries(self, Q: NDArray[Any], norms: NDArray[np.float64], groups: NDArray[np.int32]) -> Queries:
+    def queries(self, Q: NDArray[Any], norms: NDArray[np.float64], groups: NDArray[np.int32]) -> MeasuredQueries:
         """A piece of the queries, with its share of ``norms_for`` them all."""
         units = np.ones(len(Q))
         if self.metric == "cosine":
@@ -135,7 +137,7 @@ class Rows:
         if (units != self.unit).any():
             with np.errstate(over="ignore"):  # what overflows is far
                 placed = np.divide(Q, self.unit, dtype=np.float64)
-        return Queries(measured, units, groups, *self._bounds(placed, units))
+        return MeasuredQueries(measured, units, groups, *self._bounds(placed, units))
 
     def _bounds(
         self, placed: NDArray[np.float64], units: NDArray[np.float64]
@@ -161,7 +163,23 @@ class Rows:
         bases[far] = -np.inf  # no bound: every row is measured
         return shadow, gains, bases
 
-    def reported(self, sums: NDArray[np.float64], units: NDArray[np.float64]) -> NDArray[np.float64]:
+    def keep_nearest(
+        self,
+        candidates: NDArray[np.integer],
+        queries: MeasuredQueries,
+        groups: NDArray[np.int32],
+        indices: NDArray[np.int32],
+        distances: NDArray[np.float64],
+    ) -> None:
+        """Measure a list of rows for each query (-1 stands for none) and keep the nearest that are allowed."""
+        from nearboost.kernels import search as kernels
+
+        kernels.offer_listed(
+            candidates, self.X, self.norms, queries.measured, queries.units, self.code,
+            groups, queries.groups, distances, indices,
+        )  # fmt: skip
+
+    def to_distances(self, sums: NDArray[np.float64], units: NDArray[np.float64]) -> NDArray[np.float64]:
         """Distances from the sums that were measured."""
         if self.metric == "cosine":
             return sums / 2  # |x - q|² = 2 - 2 cos for normalised rows
@@ -201,7 +219,7 @@ def to_grid(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     return points, np.abs(inside, out=inside).sum(axis=1)
 
 
-def norms_of(X: NDArray[Any]) -> NDArray[np.float64]:
+def row_norms(X: NDArray[Any]) -> NDArray[np.float64]:
     """Euclidean norms; a row of zeros has no direction and is refused."""
     from nearboost.kernels import search as kernels
 
@@ -236,62 +254,66 @@ def padded(array: NDArray[np.int16], axis: int, multiple: int) -> NDArray[np.int
     return np.pad(array, [(0, missing if a == axis else 0) for a in range(2)]) if missing else array
 
 
-def search_exactly(
-    rows: Rows,
-    Q: NDArray[Any],
-    k: int,
-    groups: NDArray[np.int32],
-    query_groups: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Indices and distances of the k nearest allowed rows; where there are fewer, ``NO_ROW`` and inf."""
-    norms = rows.norms_for(Q)
-    indices, distances = empty_lists(len(Q), k)
-    _ = rows.blocks  # made here once, not in each thread
+class ExactSearch:
+    """Looks at all rows; bounds rule most of them out."""
 
-    def search_piece(start: int) -> None:
-        piece = slice(start, start + size)
-        queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
-        search_blocks(rows, queries, groups, indices[piece], distances[piece])
-        distances[piece] = rows.reported(distances[piece], queries.units)
+    metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
 
-    large = len(Q) * rows.X.size >= WORTH_THREADS
-    threads = count_threads(rows.n_jobs) if large else 1
-    size = max(1, min(QUERIES_PER_PIECE, -(-len(Q) // threads)))
-    pieces = range(0, len(Q), size)
-    with (
-        one_matrix_thread() if large else contextlib.nullcontext(),
-        progress_bar("Searching neighbours", len(pieces), rows.verbose) as advance,
-    ):
-        map_in_threads(search_piece, pieces, threads, advance)
-    return indices, distances
+    def __init__(self, rows: MeasuredRows) -> None:
+        self.rows = rows
 
+    def search(
+        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """See `SearchMethod`."""
+        rows, norms = self.rows, self.rows.norms_for(Q)
+        indices, distances = empty_lists(len(Q), k)
+        _ = rows.blocks  # made here once, not in each thread
 
-def search_blocks(
-    rows: Rows,
-    queries: Queries,
-    groups: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    distances: NDArray[np.float64],
-) -> None:
-    """Offer all rows, block by block, to lists that hold the sums measured so far."""
-    from nearboost.kernels import search as kernels
+        def search_piece(start: int) -> None:
+            piece = slice(start, start + size)
+            queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
+            self._search_blocks(queries, groups, indices[piece], distances[piece])
+            distances[piece] = rows.to_distances(distances[piece], queries.units)
 
-    n_queries = len(queries.units)
-    shadow = padded(queries.shadow, 0, 2) if rows.metric == "l1" else queries.shadow
-    # Zeros, because matrix libraries may compute with what they overwrite, and chance bits may be signalling.
-    buffer = np.zeros(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
-    for first, (block, offsets) in enumerate(rows.blocks):
-        scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
-        if rows.metric == "l1":
-            kernels.negative_l1(shadow, block, scores)
-        else:
-            np.dot(shadow, block, out=scores)
-        kernels.offer_near(
-            scores[:n_queries], offsets, first, rows.step, queries.gains, queries.bases,
-            rows.X, rows.norms, queries.measured, queries.units, rows.code,
-            groups, queries.groups, distances, indices,
-        )  # fmt: skip
+        n_multiplications = len(Q) * rows.X.size
+        threads = count_useful_threads(rows.n_jobs, n_multiplications)
+        size = max(1, min(QUERIES_PER_PIECE, -(-len(Q) // threads)))
+        pieces = range(0, len(Q), size)
+        with (
+            one_matrix_thread() if n_multiplications >= WORTH_THREADS else contextlib.nullcontext(),
+            progress_bar("Searching neighbours", len(pieces), rows.verbose) as advance,
+        ):
+            map_in_threads(search_piece, pieces, threads, advance)
+        return indices, distances
+
+    def _search_blocks(
+        self,
+        queries: MeasuredQueries,
+        groups: NDArray[np.int32],
+        indices: NDArray[np.int32],
+        distances: NDArray[np.float64],
+    ) -> None:
+        """Offer all rows, block by block, to lists that hold the sums measured so far."""
+        from nearboost.kernels import search as kernels
+
+        rows, n_queries = self.rows, len(queries.units)
+        shadow = padded(queries.shadow, 0, 2) if rows.metric == "l1" else queries.shadow
+        # Zeros, because matrix libraries may compute with what they overwrite, and chance bits may be signalling.
+        buffer = np.zeros(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
+        for first, (block, offsets) in enumerate(rows.blocks):
+            scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
+            if rows.metric == "l1":
+                kernels.negative_l1(shadow, block, scores)
+            else:
+                np.dot(shadow, block, out=scores)
+            kernels.offer_near(
+                scores[:n_queries], offsets, first, rows.step, queries.gains, queries.bases,
+                rows.X, rows.norms, queries.measured, queries.units, rows.code,
+                groups, queries.groups, distances, indices,
+            )  # fmt: skip
 
 
 def empty_lists(n_queries: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Lists to keep the nearest in: no row yet, at an infinite distance."""
     return np.full((n_queries, k), NO_ROW, dtype=np.int32), np.full((n_queries, k), np.inf)

@@ -1,16 +1,37 @@
-"""The one way to ask for neighbours."""
+"""The one way to ask for neighbours, whichever method finds them."""
 
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.validation import check_choice
 from nearboost.neighbors.approximate import HNSW
-from nearboost.neighbors.exact import METRICS, NO_ROW, Rows, search_exactly
-from nearboost.neighbors.record import Neighbors
+from nearboost.neighbors.exact import METRICS, NO_ROW, ExactSearch, MeasuredRows
+from nearboost.neighbors.graph import Neighbors
 
-METHODS = ("exact", "hnsw")
+
+class SearchMethod(Protocol):
+    """What a back end implements; ``metrics`` are those that it can search by."""
+
+    metrics: ClassVar[tuple[str, ...]]
+
+    def __init__(self, rows: MeasuredRows) -> None:
+        """Prepare to search these rows; missing libraries and devices are reported here."""
+
+    def search(
+        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Indices and distances of the k nearest allowed rows; where there are fewer, ``NO_ROW`` and inf.
+
+        A row is not allowed where its group is the query's; a query of group -1 has all rows to choose from, and
+        ``groups`` is empty where all queries do. Distances are those of `MeasuredRows`, and of equal ones the
+        lower index comes first.
+        """
+
+
+METHODS: dict[str, type[SearchMethod]] = {"exact": ExactSearch, "hnsw": HNSW}
 
 
 class NeighborSearch:
@@ -49,8 +70,17 @@ class NeighborSearch:
     ) -> None:
         check_choice("metric", metric, METRICS)
         check_choice("method", method, METHODS)
-        self.rows = Rows(as_rows(X), metric, n_jobs, verbose)
-        self.hnsw = HNSW(self.rows) if method == "hnsw" else None
+        if metric not in METHODS[method].metrics:
+            known = ", ".join(map(repr, METHODS[method].metrics))
+            raise ValueError(f"method={method!r} cannot search by metric={metric!r}; use one of {known}.")
+        self.rows = MeasuredRows(as_rows(X), metric, n_jobs, verbose)
+        self.method = method
+        _ = self._backend  # made now, not with the first query
+
+    @cached_property
+    def _backend(self) -> SearchMethod:
+        """Made anew where a model comes from a file."""
+        return METHODS[self.method](self.rows)
 
     def search(
         self, Q: ArrayLike, k: int, *, query_groups: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -126,8 +156,7 @@ class NeighborSearch:
     ) -> Neighbors:
         if k < 1:
             raise ValueError(f"n_neighbors={k} asks for nothing; use 1 or more.")
-        find = search_exactly if self.hnsw is None else self.hnsw.search
-        indices, distances = find(self.rows, Q, k, groups, query_groups)
+        indices, distances = self._backend.search(Q, k, groups, query_groups)
         short = np.flatnonzero(indices[:, -1] == NO_ROW)
         if short.size:
             found = np.count_nonzero(indices[short[0]] != NO_ROW)

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from nearboost.codes.local import pick_among
 from nearboost.codes.series import Series, count_terms
-from nearboost.neighbors import Neighbors
-from nearboost.neighbors.exact import Rows
+from nearboost.neighbors import MeasuredRows, Neighbors
 from nearboost.votes.rules import CANDIDATES, Weights
 
 REGULARIZATION, COVERAGE = 0.05, 0.95  # as published: 62 terms
@@ -56,6 +55,6 @@ class CodeVotes:
         if not weights.size:
             return weights
         series = Series(REGULARIZATION, count_terms(REGULARIZATION, COVERAGE, None), 0.0)
-        terms = pick_among(Rows(X, self.metric, self.n_jobs), series, Q, neighbors.indices)
+        terms = pick_among(MeasuredRows(X, self.metric, self.n_jobs), series, Q, neighbors.indices)
         kernels.weights_of(neighbors.indices, terms.picks, series.weights, np.zeros(len(X)), weights)
         return weights
