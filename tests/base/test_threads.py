@@ -25,6 +25,7 @@ def test_count_threads_wants_a_whole_number(wrong):
         count_threads(wrong)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
 def test_results_come_in_the_order_of_the_pieces(n_jobs):
     steps = []
@@ -35,11 +36,13 @@ def test_results_come_in_the_order_of_the_pieces(n_jobs):
     assert map_in_threads(lambda x: x, [], n_jobs) == []
 
 
+@pytest.mark.alone
 def test_several_threads_do_work_at_once():
     both = threading.Barrier(2, timeout=20)  # passes only when two pieces wait for each other
     assert map_in_threads(lambda x: both.wait() >= 0 and x, [1, 2], 2) == [1, 2]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_first_error_stops_the_rest(n_jobs):
     done = []

@@ -31,6 +31,7 @@ def all_codes(problems):
     return np.stack([problems.labels.codes(c).astype(int) for c in range(problems.labels.n_columns)], axis=1)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", N3_LOSSES)
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_n3(kind, loss, vote_weights, oracle, learning_rate, floor):
         compare(course, expected)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", UNN_LOSSES)
 @pytest.mark.parametrize(

@@ -193,6 +193,7 @@ def test_not_fitted(cls):
 # ---- answered ----
 
 
+@pytest.mark.pairs
 @BOTH
 @pytest.mark.parametrize("n_prototypes", [None, 4])
 @pytest.mark.parametrize("start", ["zero", "vote"])
@@ -216,6 +217,7 @@ def test_constant_features_change_nothing(cls):
     np.testing.assert_array_equal(plain.decision_function(X), with_constants.decision_function(padded))
 
 
+@pytest.mark.pairs
 @BOTH
 @pytest.mark.parametrize(
     "settings",
@@ -258,6 +260,7 @@ def test_more_classes_than_half_the_rows(cls):
     assert_sound(fit(cls(5), X, classes), X)
 
 
+@pytest.mark.pairs
 @BOTH
 @pytest.mark.parametrize("start", ["zero", "vote"])
 @pytest.mark.parametrize("more", [{"n_rounds": 3, "calibration": None}, {}, {"early_stopping": True}])

@@ -25,17 +25,16 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [
-        N3Classifier(),
-        UNNClassifier(),
-        MLNNClassifier(),
-        MLNNClassifier(5),
-        MAPBoostClassifier(),
-        MAPBoostClassifier(5),
-        KNNClassifier(),
-    ],
+    [N3Classifier(), UNNClassifier(), MLNNClassifier(), MAPBoostClassifier(), KNNClassifier()],
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([MLNNClassifier(5), MAPBoostClassifier(5)], expected_failed_checks=expected_failures)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_scikit_learn_checks_of_other_settings(estimator, check):
     check(estimator)

@@ -101,6 +101,7 @@ def test_a_given_graph_loses_the_rows_of_no_weight_too():
 # ---- the published algorithms ----
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", ["random", "ties"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("loss", ["log", "binlog", "mat", "hinge", "squared"])
@@ -122,6 +123,7 @@ def test_published_n3(kind, n_classes, loss):
     np.testing.assert_allclose(dense(model, 80), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", ["random", "ties"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("loss", ["exp", "log", "mat"])
@@ -144,6 +146,7 @@ def test_published_unn(kind, n_classes, loss):
 # ---- the same again ----
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("model", METHODS)
 def test_threads_and_repetition_change_no_bit(model):
     fits = [clone(model).set_params(n_jobs=n).fit(X, Y) for n in (1, 2, 2)]
@@ -152,6 +155,7 @@ def test_threads_and_repetition_change_no_bit(model):
     assert_same_bits(fits[0], fits[0].fit(X, Y))
 
 
+@pytest.mark.alone
 def test_many_rows_and_threads_change_no_bit():
     """Enough rows for the search itself to use threads."""
     rng = np.random.default_rng(5)
@@ -403,6 +407,7 @@ def test_truth_values_as_classes():
 # ---- rounds, calibration, scikit-learn ----
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("model", [N3Classifier(5), UNNClassifier(5), N3Classifier(5, n_prototypes=40)])
 @pytest.mark.parametrize("n_rounds", [None, 3, 200])
 @pytest.mark.parametrize("calibration", ["temperature", None])

@@ -34,6 +34,7 @@ def assert_adds_up(model):
         np.testing.assert_array_equal(explanation.classes, model.classes_)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("y", [Y2, Y3, YM], ids=["two", "three", "multilabel"])
 @pytest.mark.parametrize("start", ["zero", "vote"])
 @pytest.mark.parametrize("vote_from", ["all", "prototypes"])

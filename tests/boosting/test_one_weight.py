@@ -1,6 +1,7 @@
 """MLNN and MAPBoost: one weight for all classes."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ def compare(course, expected, rtol=1e-9):
 # ---- against the plain reading ----
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("density", [False, True])
@@ -195,7 +197,7 @@ MODELS = [
     MAPBoostClassifier(5, estimator="gaussian", sigma=0.5, one_vs_all=True),
     MAPBoostClassifier(5, estimator="adaptive", calibration="temperature", early_stopping=True),
 ]
-ALL = pytest.mark.parametrize("model", MODELS, ids=str)
+ALL = pytest.mark.parametrize("model", MODELS, ids=lambda model: re.sub(r" at 0x\w+", "", str(model)))
 QUIET = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
@@ -233,6 +235,7 @@ def test_the_risk_never_rises(model):
             assert np.isfinite(risk).all()
 
 
+@pytest.mark.alone
 @ALL
 @QUIET
 def test_threads_and_pickles_change_nothing(model):

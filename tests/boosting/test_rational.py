@@ -14,6 +14,7 @@ SETTINGS = {
 }  # fmt: skip
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("oracle", ["delta", "decrease"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("seed", "kind"), [(0, "random"), (1, "ties"), (2, "ties"), (3, "random")])

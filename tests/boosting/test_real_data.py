@@ -41,6 +41,7 @@ def knn_accuracy(prototypes, split, k):
     return np.mean(knn_predictions(prototypes, split.X_test, (k,), "uniform")[k] == split.y_test)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("n_prototypes", [None, 0.5, 0.1])
 @pytest.mark.parametrize("classifier", [N3Classifier, UNNClassifier])

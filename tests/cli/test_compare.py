@@ -155,6 +155,7 @@ def test_failed_runs_and_skipped_images_are_partly_done(blobs, tmp_path):
     assert result.stderr.count("broken.png") == 1
 
 
+@pytest.mark.alone
 def test_an_interruption_keeps_what_is_done(blobs, tmp_path):
     methods = "crc," + ",".join(f"adaboost:n_estimators={n}" for n in (4000, 4001))
     child = interruptible("compare", blobs, "--methods", methods, "--threads", 1, "--out", tmp_path / "out")

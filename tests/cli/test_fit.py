@@ -154,6 +154,7 @@ def test_wrong_features_are_told_before_the_data_is_read(tmp_path):
     assert "no features 'magic'" in refused("fit", tmp_path / "nowhere", "--features", "magic", code=Exit.USAGE)
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")
 def test_interrupted(tmp_path):
     """The old model stays."""

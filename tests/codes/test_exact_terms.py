@@ -16,6 +16,8 @@ from nearboost.neighbors import NeighborSearch
 from neighbors.brute_force import lane_sum
 
 FREE = np.full(6, -1, dtype=np.int32)
+KINDS_OF_NUMBERS = [(kind, np.float64) for kind in GENERIC + NASTY]
+KINDS_OF_NUMBERS += [(kind, np.float32) for kind in GENERIC + NASTY if kind not in ("tiny", "huge")]  # it has none
 
 
 def ignore(n_steps=1):
@@ -42,13 +44,11 @@ def by_products(X, series, gram_memory=None, n_jobs=1):
     return picker
 
 
-@pytest.mark.parametrize("kind", GENERIC + NASTY)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.pairs
+@pytest.mark.parametrize(("kind", "dtype"), KINDS_OF_NUMBERS)
 @pytest.mark.parametrize("series", [Series(0.05, 62, 0.0), Series(0.5, 30, 0.0)])
 @pytest.mark.parametrize("d", [1, 3, 40, 600])
 def test_all_ways_pick_the_same(kind, dtype, series, d):
-    if dtype == np.float32 and kind in ("tiny", "huge"):
-        pytest.skip("float32 has no such numbers")
     X, Q = random_rows(d, kind, m=300 if d < 100 else 60, n=6, d=d, dtype=dtype)
     everyone = np.arange(len(X))
     expected = np.array([pick_by_definition(X, q, series, "l2", everyone) for q in Q])
@@ -99,6 +99,7 @@ def test_a_coverage_next_to_one():
     np.testing.assert_array_equal(by_products(X, series).pick(Q, FREE, ignore).picks, expected)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["random", "ties", "near ties"])
 def test_threads_pieces_and_memory_do_not_matter(kind, monkeypatch):
     X, Q = random_rows(5, kind, m=2000, n=150, d=20, dtype=np.float32)

@@ -40,6 +40,7 @@ def assert_least(X, Q, codes, regularization, barred=None):
     assert np.all(primal - dual <= 4e-9 * half + rounding[:, 0] * np.abs(codes).sum(axis=1))
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("d", [1, 5, 30])
@@ -148,6 +149,7 @@ def test_what_has_no_weights():
     assert not L1Dictionary(X, 1e-3).codes(Q).toarray()[:, 7].any()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("neighborhood", [None, 50])
 def test_threads_and_pieces_do_not_matter(neighborhood, monkeypatch):
     X, Q = random_rows(9, m=1000, n=70, d=20, dtype=np.float32)

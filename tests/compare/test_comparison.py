@@ -122,6 +122,7 @@ def test_changed_data_is_other_data(blobs, out, asked, tmp_path):
     assert asked == [("crc", 0)]
 
 
+@pytest.mark.alone
 def test_a_killed_run_costs_one_run(blobs, out, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))  # for the processes
     strange = partial(processes.run_task, program="compare.strange_runs")

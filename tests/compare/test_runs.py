@@ -75,6 +75,7 @@ def test_a_result_holds_what_the_report_needs(task):
     assert all(mistake["truth"] != mistake["said"] for mistake in result["mistakes"])
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("does", "reason"),
     [
@@ -92,6 +93,7 @@ def test_what_went_wrong_is_told(strange, does, reason):
     assert read_result(Path(task["result"])) == result
 
 
+@pytest.mark.alone
 def test_a_run_has_only_its_time(strange):
     started = time.monotonic()
     result = run_task(strange("sleep"), timeout=4, program=STRANGE)
@@ -99,6 +101,7 @@ def test_a_run_has_only_its_time(strange):
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.alone
 def test_a_process_ends_with_its_parent(strange):
     task = strange("sleep")
     child = subprocess.Popen((sys.executable, "-m", STRANGE), stdin=subprocess.PIPE, env=processes._environment(1))
@@ -123,6 +126,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     assert os.listdir(tmp_path) == ["result.json"]
 
 
+@pytest.mark.alone
 def test_a_writer_killed_half_way_leaves_the_old_file(tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"status": "done"})

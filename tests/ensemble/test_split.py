@@ -28,11 +28,7 @@ EXPECTED = {"check_sample_weight_equivalence_on_dense_data": GRAPH_METHOD}
 
 
 @parametrize_with_checks(
-    [
-        SplitClassifier(GaussianNB(), 1, posterior="predict_proba", normalization=None),
-        SplitClassifier(LogisticRegression(), 2, posterior="predict_proba", normalization=None, mean="harmonic"),
-        SplitClassifier(N3Classifier(3, n_rounds=10), 2, normalization="l2"),
-    ],
+    [SplitClassifier(N3Classifier(3, n_rounds=10), 2, normalization="l2")],
     expected_failed_checks=lambda estimator: EXPECTED if estimator.normalization else {},
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -40,6 +36,20 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        SplitClassifier(GaussianNB(), 1, posterior="predict_proba", normalization=None),
+        SplitClassifier(LogisticRegression(), 2, posterior="predict_proba", normalization=None, mean="harmonic"),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED if estimator.normalization else {},
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_scikit_learn_checks_of_other_settings(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.pairs
 @pytest.mark.parametrize("mean", MEANS)
 @pytest.mark.parametrize("normalization", ["l1", "l2", None])
 @pytest.mark.parametrize(
@@ -131,6 +141,7 @@ def test_rows_of_any_size(scale, normalization):
     assert np.all(model.fit(scale * rows[:80], Y[:80])._cut(scale * rows, slice(3, 7))[5] == 0)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("estimator", [KNNClassifier(3), GaussianNB()])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_memory_of_one_part(tmp_path, estimator, order):

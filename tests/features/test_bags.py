@@ -38,6 +38,7 @@ def test_words_are_better_than_random_ones():
     assert error(bags.words_) < 0.9 * error(values[np.random.default_rng(0).permutation(len(values))[:20]])
 
 
+@pytest.mark.alone
 def test_threads_clone_and_pickle(capsys):
     bags = BagOfFeatures(15, n_jobs=1).fit(SETS)
     rows = bags.transform(SETS)

@@ -96,6 +96,7 @@ def test_scaling():
     assert np.abs(by_type.transform(dark) - by_type.transform(bright)).sum() > 0.1
 
 
+@pytest.mark.alone
 def test_same_for_any_threads_paths_and_lazy(tmp_path):
     pil = pytest.importorskip("PIL.Image", reason="Pillow is in the extra for images")
     images = [as_bytes(picture(30, 40, seed)) for seed in range(5)]

@@ -120,6 +120,7 @@ def test_sizes(tmp_path):
     assert wide.transform(flat).shape == (1, 5)
 
 
+@pytest.mark.alone
 def test_same_for_any_threads_copies_and_stores(network, tmp_path):
     pil = pytest.importorskip("PIL.Image", reason="Pillow is in the extra for images")
     model = Embedding(network, n_jobs=1)

@@ -82,6 +82,7 @@ def test_an_image_without_descriptors_is_zeros():
     assert rows[1].any()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [2, 4])
 def test_threads_do_not_matter(n_jobs):
     one, other = (FisherVector(4, n_jobs=jobs).fit(SETS) for jobs in (1, n_jobs))

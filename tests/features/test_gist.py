@@ -65,6 +65,7 @@ def test_a_side_that_is_no_multiple_of_four():
     assert Gist(side=101).transform(picture()).shape == (1, 512)
 
 
+@pytest.mark.alone
 def test_threads_clone_pickle_and_pipelines(capsys):
     images = [as_bytes(picture(60, 50, seed=seed)) for seed in range(6)]
     gist = Gist(320, n_jobs=1)

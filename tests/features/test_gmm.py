@@ -33,8 +33,14 @@ def one_round(X, start, **settings):
         return DiagonalGMM(len(start[0]), max_iter=1, start=start, min_variance=1e-9, **settings).fit(X)
 
 
-@parametrize_with_checks([DiagonalGMM(2), DiagonalGMM(3, tol=0.1, n_jobs=1)])
+@parametrize_with_checks([DiagonalGMM(2)])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([DiagonalGMM(3, tol=0.1, n_jobs=1)])
+def test_scikit_learn_checks_of_other_settings(estimator, check):
     check(estimator)
 
 
@@ -116,6 +122,7 @@ def test_awkward_rows():
     assert np.isfinite(DiagonalGMM(2).fit(constant).means_).all()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_do_not_matter(n_jobs, monkeypatch):
     monkeypatch.setattr("nearboost.features.gmm.ROWS_PER_PIECE", 300)

@@ -37,6 +37,7 @@ print(peak_mib() - before, DenseSIFT(3).transform(Pictures(1))[0].values.nbytes 
 """
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is read from /proc")
 def test_peak_does_not_grow_with_the_number_of_images():
     said = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)

@@ -58,6 +58,7 @@ def test_sets_stay_lazy_and_keep_their_places():
     assert reduced[1].image_size == (40, 40)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_threads_do_not_matter(n_jobs):
     sets = DenseSIFT(8).transform([picture(60, 50, seed=i) for i in range(5)])

@@ -46,6 +46,7 @@ def plain_code(coding, words, x):
     return reference.llc(words.astype(float), x.astype(float), 5 if coding == "llc" else 1, 1e-4)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("coding", CODINGS)
 @pytest.mark.parametrize("pooling", ["max", "mean"])
 @pytest.mark.parametrize(("root", "normalization"), [(True, "l2"), (False, "l1"), (False, None)])
@@ -137,6 +138,7 @@ def test_borders_belong_to_the_last_cells():
     assert np.all(rows[1:3] == 0)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("coding", CODINGS)
 def test_same_for_any_threads_and_after_pickling(coding):
     model = SpatialPyramid(coding, n_words=10, n_jobs=1).fit(SETS)

@@ -62,6 +62,7 @@ def test_settings_reach_the_steps():
     assert (fisher.n_components, fisher.norm, fisher.per_gaussian) == (3, "l1", True)
 
 
+@pytest.mark.alone
 def test_threads_do_not_matter():
     one, other = (SIFTColorFisher(2, n_dimensions=5, n_jobs=jobs).fit(COLOR) for jobs in (1, 3))
     np.testing.assert_array_equal(one.transform(COLOR), other.transform(COLOR))

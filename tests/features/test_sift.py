@@ -21,6 +21,7 @@ def corners(described, index, which):
     return first[index][::-1], described.values[chosen][index]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("root", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.8, 1.5])
 @pytest.mark.parametrize("contrast_threshold", [0.0, 0.08])

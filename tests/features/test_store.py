@@ -61,6 +61,7 @@ def the_store(folder):
     return found
 
 
+@pytest.mark.alone
 def test_killed_and_resumed(tmp_path):
     """A process is killed several times on its way; no image that had its line is described again."""
     images, stores, notes = tmp_path / "images", tmp_path / "stores", tmp_path / "notes"
@@ -257,6 +258,7 @@ def test_one_writer_at_a_time(tmp_path):
     extract(images, descriptor, tmp_path / "stores")
 
 
+@pytest.mark.alone
 def test_same_for_any_threads(tmp_path, capsys):
     images = tmp_path / "images"
     save_pictures(images, 12)

@@ -25,8 +25,14 @@ def plain(X, Q, k, damping):
     return whitened / np.linalg.norm(whitened, axis=1, keepdims=True), directions[:k], variances[:k]
 
 
-@parametrize_with_checks([WhitenedPCA(2), WhitenedPCA(), WhitenedPCA(3, damping=0.0, n_jobs=1)])
+@parametrize_with_checks([WhitenedPCA()])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([WhitenedPCA(2), WhitenedPCA(3, damping=0.0, n_jobs=1)])
+def test_scikit_learn_checks_of_other_settings(estimator, check):
     check(estimator)
 
 
@@ -60,6 +66,7 @@ def test_never_more_components_than_the_rank():
     np.testing.assert_array_equal(same.transform(np.ones((2, 4))), 0)
 
 
+@pytest.mark.alone
 def test_a_memory_map_is_never_in_memory(tmp_path):
     X = rows(6000, 400).astype(np.float32)
     expected = WhitenedPCA(8).fit(X).transform(X[:5])
@@ -77,6 +84,7 @@ def test_a_memory_map_is_never_in_memory(tmp_path):
     np.testing.assert_allclose(model.transform(mapped[:5]), expected, atol=1e-4)
 
 
+@pytest.mark.alone
 def test_repeats_for_any_threads():
     X = rows(700, 90)
     one = WhitenedPCA(10, n_jobs=1).fit(X).transform(X)

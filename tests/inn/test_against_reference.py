@@ -15,6 +15,7 @@ def assert_same_codes(codes, expected):
     np.testing.assert_array_equal(codes.toarray() > 0, np.array(expected) > 0)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize(("lam", "beta"), SERIES)
 @pytest.mark.parametrize("kind", GENERIC)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -32,6 +33,7 @@ def test_more_samples_than_one_chunk_of_each_size():
     assert_same_codes(INNCoder().fit(X).transform(Q), [inn.code(X, q, 0.05, 62) for q in Q])
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", GENERIC)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["l2", "l1"])
@@ -101,6 +103,7 @@ def test_few_terms():
         assert_same_codes(coder.transform(Q), [inn.code(X, q, 0.05, coder.terms_) for q in Q])
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", GENERIC)
 @pytest.mark.parametrize("settings", [{}, {"neighborhood": 15}, {"metric": "l1"}])
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -121,6 +124,7 @@ def test_class_sums(kind, settings, n_classes):
         np.testing.assert_allclose(sums, plain, rtol=0, atol=1e-12)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", GENERIC)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["l2", "l1"])

@@ -32,10 +32,19 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [INNClassifier(), INNClassifier(decision="residual"), INNClassifier(normalize=True, neighborhood=5)],
+    [INNClassifier()],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [INNClassifier(decision="residual"), INNClassifier(normalize=True, neighborhood=5)],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks_of_other_settings(estimator, check):
     check(estimator)
 
 
@@ -152,6 +161,7 @@ def test_unit_length(dtype, decision):
     )
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_clone_pickle_and_threads(decision):
     model = INNClassifier(0.1, decision=decision, n_jobs=1).fit(X, Y)

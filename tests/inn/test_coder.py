@@ -20,8 +20,14 @@ from nearboost.codes import gram
 X, Q = random_rows(0)
 
 
-@parametrize_with_checks([INNCoder(), INNCoder(neighborhood=5), INNCoder(metric="l1"), INNCoder(gram_memory=1.0)])
+@parametrize_with_checks([INNCoder()])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([INNCoder(neighborhood=5), INNCoder(metric="l1"), INNCoder(gram_memory=1.0)])
+def test_scikit_learn_checks_of_other_settings(estimator, check):
     check(estimator)
 
 

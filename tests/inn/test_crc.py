@@ -124,10 +124,14 @@ def test_mistakes_are_named():
     assert not hasattr(CRCClassifier().fit(X, y), "predict_proba")
 
 
-@parametrize_with_checks(
-    [CRCClassifier(), CRCClassifier(decision="weights")], expected_failed_checks=lambda _: EXPECTED_FAILURES
-)
+@parametrize_with_checks([CRCClassifier()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([CRCClassifier(decision="weights")], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_scikit_learn_of_other_settings(estimator, check):
     check(estimator)
 
 

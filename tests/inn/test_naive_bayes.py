@@ -48,6 +48,7 @@ def expected_scores(representation, near, images, y, queries):
     return [naive_bayes.local_nbnn(X, classes, q, n_classes, near) for q in queries]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 @pytest.mark.parametrize("near", [None, 1, 7, 40])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -94,6 +95,7 @@ def test_other_ways_to_give_images(representation, near):
     np.testing.assert_array_equal(other.decision_function(QUERIES), expected)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
 def test_threads_and_blocks(representation, monkeypatch):
     """Same scores for any number of threads, any block, and one image at a time."""

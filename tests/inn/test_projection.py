@@ -35,10 +35,14 @@ EXPECTED_WEIGHTS = {
 }
 
 
-@parametrize_with_checks(
-    [INNProjection(), INNProjection(supervised=False, neighborhood=4), LPP(), LPP(supervised=False), SRLP()]
-)
+@parametrize_with_checks([INNProjection(), LPP(), SRLP()])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([INNProjection(supervised=False, neighborhood=4), LPP(supervised=False)])
+def test_scikit_learn_checks_of_other_settings(estimator, check):
     check(estimator)
 
 
@@ -52,6 +56,7 @@ def assert_same_projection(model, expected, n_components):
     np.testing.assert_allclose(model.components_, signs[:, None] * directions, rtol=0, atol=1e-9)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("supervised", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("settings", [{}, {"neighborhood": 5}, {"regularization": 0.3, "coverage": 0.8}])
@@ -190,6 +195,7 @@ def test_rows_with_ties_that_span_too_little(estimator):
         assert np.all(np.isfinite(estimator().fit(X, lonely).components_))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("estimator", ALL)
 def test_clone_pickle_threads_and_names(estimator):
     model = estimator(3, n_jobs=1).fit(X, Y)

@@ -1,6 +1,7 @@
 """What must hold of every code."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def test_a_large_regularization_is_the_nearest_neighbour(problem, lam):
     np.testing.assert_allclose(codes.data, 1.0, rtol=2 / lam)
 
 
+@pytest.mark.alone
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(problems(), st.sampled_from([2, 3]), st.sampled_from([1.0, 1e3, 1e4]))
 def test_threads_and_memory_do_not_matter(problem, n_jobs, gram_memory):

@@ -118,6 +118,7 @@ def test_a_row_of_zeros_has_nothing_to_say():
         assert model.explain(np.zeros((1, 64)))[0].samples.size == 0
 
 
+@pytest.mark.alone
 def test_threads_do_not_matter():
     one, two = (SRCClassifier(n_jobs=n).fit(X[:900], y[:900]).decision_function(X[900:1200]) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
@@ -139,8 +140,12 @@ def expected_failures(estimator):
     return DTYPES | (WEIGHTS if estimator.decision == "weights" else {})
 
 
-@parametrize_with_checks(
-    [SRCClassifier(), SRCClassifier(decision="residual")], expected_failed_checks=expected_failures
-)
+@parametrize_with_checks([SRCClassifier()], expected_failed_checks=expected_failures)
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SRCClassifier(decision="residual")], expected_failed_checks=expected_failures)
+def test_scikit_learn_of_other_settings(estimator, check):
     check(estimator)

@@ -20,6 +20,7 @@ def orders(n_rows, n_passes, seed=0):
     return [np.random.default_rng((seed, number)) for number in range(n_passes)]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("loss", ["log", "hinge", "squared"])
 @pytest.mark.parametrize("rank", [3, 8])
 @pytest.mark.parametrize("n_classes", [2, 4])

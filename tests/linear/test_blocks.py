@@ -28,6 +28,7 @@ def mapped(folder, X, mode="r"):
     return np.load(file, mmap_mode=mode)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("memory", [1e9, 1e4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("model", [SLNDClassifier(**QUICK), SLNDClassifier(), LinearSGDClassifier(step=0.01)])
@@ -167,6 +168,7 @@ def test_wide_sparse_rows():
     np.testing.assert_allclose(model.eigenvalues_, expected[: model.rank_], rtol=1e-9)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("scaling", ["none", "standard"])
 def test_wide_sparse_rows_keep_to_the_memory(scaling):
     """Dense, these rows take 400 MB."""

@@ -198,6 +198,7 @@ def test_balanced_with_a_large_class():
     assert model.score(Q, TRUTH > 0) > 0.75
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("model", [SLNDClassifier(), LinearSGDClassifier(scaling="standard")])
 def test_threads_clone_and_pickle(model):
     digits, labels = load_digits(return_X_y=True)

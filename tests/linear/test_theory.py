@@ -22,6 +22,7 @@ def whitened(loss, rank):
     return X @ P * np.sqrt(np.maximum(d, 0))
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("loss", ["log", "hinge", "mat", "squared"])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("weighted", [False, True])

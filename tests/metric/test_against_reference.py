@@ -22,6 +22,7 @@ def learn(problem, n_sweeps, **settings):
         return model.fit_pairs(X, pairs, same)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 30.0])
 @pytest.mark.parametrize("d", [1, 2, 5, 8])

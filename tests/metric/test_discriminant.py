@@ -18,6 +18,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("shrinkage", [0.01, 0.5, 1.0])
 @pytest.mark.parametrize("rest", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize(("n_rows", "n_features", "n_classes"), [(60, 6, 3), (40, 2, 4), (20, 30, 5), (30, 1, 2)])

@@ -69,6 +69,7 @@ def test_graph_never_lists_the_row_itself(metric):
     assert (graph.distances[:, 0] == 0).mean() > 0.95
 
 
+@pytest.mark.alone
 def test_same_input_same_answer_for_any_threads():
     X = blobs(3000).astype(np.float32)
     one, again, two = (NeighborSearch(X, method="hnsw", n_jobs=n).graph(6) for n in (1, 1, 2))
@@ -76,6 +77,7 @@ def test_same_input_same_answer_for_any_threads():
         assert_same(other, (one.indices, one.distances))
 
 
+@pytest.mark.alone
 def test_faiss_keeps_its_number_of_threads():
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(3)

@@ -51,6 +51,7 @@ KINDS = ["gaussian", "grid", "duplicates", "near duplicates", "constant", "one f
 KINDS += ["outlier", "sorted", "heavy tails", "few values"]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -159,6 +160,7 @@ def test_bounds_never_exceed_what_is_measured(kind, metric):
                 assert bounds[j] <= queries.gains[r] * total
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("metric", METRICS)
 def test_same_bits_for_any_threads_and_blocks(metric, monkeypatch):
     X = make("near duplicates", 900)
@@ -193,6 +195,7 @@ def test_integers_are_taken_as_numbers():
     assert_same(NeighborSearch(X.astype(np.uint8)).search(X[:9].astype(np.int64), 4), nearest(X, X[:9], 4, "l2"))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("kind", ["gaussian", "constant"])
 def test_memory_does_not_grow_with_queries_times_rows(kind, metric):

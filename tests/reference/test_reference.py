@@ -62,6 +62,7 @@ def test_unn_start_weights_put_half_on_each_side():
     np.testing.assert_allclose(unn.start_weights(y, v, balance="none"), v / 9)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("loss", N3_LOSSES)
 @pytest.mark.parametrize("oracle", ["delta", "decrease"])
 @pytest.mark.parametrize("weighted", [False, True])
