@@ -30,20 +30,12 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.prototypes
 	$(BIN)/python -m benchmarks.probabilities
 	$(BIN)/python -m benchmarks.itml
-	$(BIN)/python -m benchmarks.scenes
 	$(BIN)/python -m benchmarks.inn
 	$(BIN)/python -m benchmarks.inn_votes
-	$(BIN)/python -m benchmarks.inn_signs
-	$(BIN)/python -m benchmarks.inn_faces
 	$(BIN)/python -m benchmarks.slnd
 	$(BIN)/python -m benchmarks.slnd_defaults
-	$(BIN)/python -m benchmarks.slnd_figures
-	$(BIN)/python -m benchmarks.slnd_figures --data fisher
 	$(BIN)/python -m benchmarks.features
 	$(BIN)/python -m benchmarks.features_more
-	$(BIN)/python -m benchmarks.fisher_tables
-	$(BIN)/python -m benchmarks.scene_tables
-	$(BIN)/python -m benchmarks.bag_tables
 
 # A table or figure of the papers: make paper NAME=inn-table-3 DATA=data. Without a name, a list of them.
 paper: $(STAMP)

@@ -1,27 +1,20 @@
-"""What nearboost is compared with: k-NN on all rows, k-NN on fewer rows, and an RBF support vector machine.
+"""What `benchmarks.prototypes` compares with: k-NN on all rows and on fewer rows.
 
 Fewer rows come from a *reduction*, ``(split, share, seed) -> Prototypes``; `knn_predictions` lets any
-prototypes vote. ``python -m benchmarks.contenders`` prints the table of all of them on all data sets and
-writes ``benchmarks/results/baselines.json``.
+prototypes vote.
 """
 
-import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
-from sklearn.svm import SVC
 
-from benchmarks.data import NAMES, Split, available, load
-from benchmarks.machine import write_results
+from benchmarks.data import Split
 
 KS = (1, 3, 5, 11)
-SHARES = (0.5, 0.1)
-SVM_ROWS = 10_000  # with more training rows the grid of support vector machines takes too long
 FIXED_SPLIT = ("gtsrb", "gtsrb-small")
 
 
@@ -36,29 +29,18 @@ Reduction = Callable[[Split, float, int], Prototypes]
 
 
 def knn_predictions(
-    prototypes: Prototypes, queries: NDArray, ks: Sequence[int] = KS, weights: str = "uniform"
+    prototypes: Prototypes, queries: NDArray, ks: Sequence[int] = KS
 ) -> dict[int, NDArray[np.int64]]:
-    """Labels by k-NN for every k in ``ks``, from one exact search.
-
-    ``weights="uniform"`` gives scikit-learn's answers: of equal votes, the smallest label wins.
-    ``weights="gaussian"`` lets a neighbour at distance d vote exp(-d²/2σ²), with σ half the distance of
-    the k-th neighbour: one of five widths tried, chosen with the test rows of the first splits in sight.
-    """
-    if weights not in ("uniform", "gaussian"):
-        raise ValueError(f"weights={weights!r} is not known; use 'uniform' or 'gaussian'.")
+    """Labels by k-NN for every k in ``ks``, from one exact search; of equal votes, the smallest label wins."""
     ks = [k for k in ks if k <= len(prototypes.y)]
     search = NearestNeighbors(n_neighbors=max(ks), algorithm="brute").fit(prototypes.X)
-    distances, indices = search.kneighbors(queries)
+    indices = search.kneighbors(queries, return_distance=False)
     classes, codes = np.unique(prototypes.y, return_inverse=True)
     predictions = {}
     for k in ks:
-        votes = np.ones((len(queries), k))
-        if weights == "gaussian":
-            width = np.maximum(distances[:, k - 1 : k], np.finfo(np.float32).tiny) / 2
-            votes = np.exp(-0.5 * (distances[:, :k] / width) ** 2)
-        scores = np.zeros((len(queries), len(classes)))
-        np.add.at(scores, (np.arange(len(queries))[:, None], codes[indices[:, :k]]), votes)
-        predictions[k] = classes[scores.argmax(axis=1)]
+        votes = np.zeros((len(queries), len(classes)))
+        np.add.at(votes, (np.arange(len(queries))[:, None], codes[indices[:, :k]]), 1)
+        predictions[k] = classes[votes.argmax(axis=1)]
     return predictions
 
 
@@ -122,48 +104,12 @@ def condensed_hart(split: Split, share: float, seed: int) -> Prototypes:
     return Prototypes(X[kept], y[kept])
 
 
-def svm_predictions(split: Split, seed: int) -> tuple[NDArray[np.int64], int]:
-    """Labels by an RBF support vector machine, and the number of its support vectors.
-
-    C and γ come from three-fold cross-validation on the training rows; folds do not divide groups.
-    """
-    scale = 1 / (split.X_train.shape[1] * split.X_train.var())
-    grid = {"C": [1, 10, 100], "gamma": [0.25 * scale, scale, 4 * scale]}
-    folds = StratifiedKFold if split.groups_train is None else StratifiedGroupKFold
-    search = GridSearchCV(SVC(cache_size=500), grid, cv=folds(3, shuffle=True, random_state=seed))
-    search.fit(split.X_train, split.y_train, groups=split.groups_train)
-    return search.predict(split.X_test), int(search.best_estimator_.n_support_.sum())
-
-
-def baselines(split: Split, seed: int) -> Iterator[dict[str, Any]]:
-    """One row of the table after another: who, how many prototypes, accuracies by k, seconds."""
-    yield reduce_and_vote("k-NN", all_rows, split, 1.0, seed)
-    yield reduce_and_vote("k-NN, Gaussian", all_rows, split, 1.0, seed, weights="gaussian")
-    for share in SHARES:
-        yield reduce_and_vote(f"random {share:.0%}", random_share, split, share, seed)
-        yield reduce_and_vote(f"ClusterCentroids {share:.0%}", cluster_centroids, split, share, seed)
-    yield reduce_and_vote("condensed NN (Hart)", condensed_hart, split, 1.0, seed)
-    yield reduce_and_vote("condensed NN (imbalanced-learn)", condensed_imblearn, split, 1.0, seed)
-    if len(split.y_train) <= SVM_ROWS:
-        start = perf_counter()
-        predictions, n_support = svm_predictions(split, seed)
-        yield {
-            "contender": "RBF-SVM",
-            "n_prototypes": n_support,
-            "accuracy": {"-": float(np.mean(predictions == split.y_test))},
-            "fit_seconds": perf_counter() - start,
-            "predict_seconds": None,
-        }
-
-
-def reduce_and_vote(
-    contender: str, reduction: Reduction, split: Split, share: float, seed: int, weights: str = "uniform"
-) -> dict[str, Any]:
+def reduce_and_vote(contender: str, reduction: Reduction, split: Split, share: float, seed: int) -> dict[str, Any]:
     """One row of the table: k-NN on what a reduction keeps, for every k."""
     start = perf_counter()
     prototypes = reduction(split, share, seed)
     reduced = perf_counter()
-    predictions = knn_predictions(prototypes, split.X_test, weights=weights)
+    predictions = knn_predictions(prototypes, split.X_test)
     return {
         "contender": contender,
         "n_prototypes": len(prototypes.y),
@@ -177,29 +123,3 @@ def _class_sizes(y: NDArray[np.int64], share: float) -> dict[int, int]:
     """How many rows of each class make the share, at least one."""
     labels, counts = np.unique(y, return_counts=True)
     return {int(label): max(1, round(share * int(count))) for label, count in zip(labels, counts, strict=True)}
-
-
-def _line(name: str, seed: int, row: dict[str, Any]) -> str:
-    accuracies = "  ".join(f"{k} {value:.4f}" for k, value in row["accuracy"].items())
-    seconds = f"{row['fit_seconds']:.1f} + {row['predict_seconds'] or 0:.1f} s"
-    return f"{name:12} {seed} {row['contender']:32} {row['n_prototypes']:6}  {accuracies}  {seconds}"
-
-
-def main() -> None:
-    """Print the table, row by row, and write it."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("names", nargs="*", default=[name for name in NAMES if available(name)])
-    parser.add_argument("--seeds", type=int, default=3, help="how many splits, where they are drawn")
-    parser.add_argument("--output", default="baselines", help="name of the file of results")
-    options = parser.parse_args()
-    table = []
-    for name in options.names:
-        for seed in range(1 if name in FIXED_SPLIT else options.seeds):
-            for row in baselines(load(name, seed), seed):
-                table.append({"data": name, "seed": seed, **row})
-                print(_line(name, seed, row), flush=True)
-    write_results(options.output, table)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,12 +9,9 @@ digits            898    899    64       10  scikit-learn's digits, pixels over 
 gtsrb           39209  12630    42       43  German traffic signs; the benchmark's own split
 gtsrb-small      5228   2105    42       43  every 8th frame of each track, every 6th test row
 yaleb            1205   1209   150       38  Extended Yale B faces; a random half of each person
-gtsrb-pixels     5228   2105   128       43  the same rows in principal components instead of discriminants
 gtsrb-24x24     39209  12630   576       43  all traffic signs, grey pixels of unit length
-yaleb-32x32      1205   1209  1024       38  all pixels of the faces, of unit length
 scene8           2000    688   128        8  outdoor scenes of Oliva and Torralba; random, stratified
-scene13          1950   1909   128       13  and five indoor or suburban ones of Fei-Fei; 150 of each to train
-scene15          2250   2235   128       15  and the two of Lazebnik; likewise
+scene15          2250   2235   128       15  and seven others of Fei-Fei and Lazebnik; 150 of each to train
 =============  ======  =====  ====  =======  ==========================================================
 
 Every projection is fitted on the training rows alone. That of the traffic signs is supervised: it has
@@ -39,6 +36,7 @@ from sklearn.preprocessing import normalize
 from nearboost.datasets import read_mat
 from nearboost.datasets.scenes import SCENES  # the first 8, 13 and 15 are the three sets
 from nearboost.features import Gist
+from nearboost.features.store import extract
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "benchmarks" / "cache"
@@ -46,8 +44,6 @@ CACHE = ROOT / "benchmarks" / "cache"
 GTSRB_FILE = "gtsrb/gtsrb_roi_gray24.npz"
 YALEB_FILE = "faces/YaleB_32x32.mat"
 SCENE_FOLDER = "scene15"
-
-GIST_VERSION = 2  # raise it when the numbers of `Gist` change: it names the cache
 
 Projection = PCA | LinearDiscriminantAnalysis | None
 
@@ -117,26 +113,12 @@ def gtsrb_24x24(seed: int) -> Split:
 
 def yaleb(seed: int) -> Split:
     """2,414 faces of 38 people under many lights; rows of unit length, 150 principal components."""
-    return _faces("yaleb", seed, PCA(150, svd_solver="full"))
-
-
-def yaleb_32x32(seed: int) -> Split:
-    """The rows of ``yaleb`` before their projection."""
-    return _faces("yaleb-32x32", seed)
-
-
-def _faces(name: str, seed: int, projection: PCA | None = None) -> Split:
     faces = read_mat(data_folder() / YALEB_FILE)
     X, y = normalize(faces.X.astype(np.float64)), faces.y.astype(np.int64) - 1
     order = np.random.default_rng(seed).permutation(len(y))
     in_training = _rank_within(y[order]) < np.bincount(y)[y[order]] // 2
     train, test = np.sort(order[in_training]), np.sort(order[~in_training])
-    return _split(name, X, y, train, test, projection)
-
-
-def gtsrb_pixels(seed: int) -> Split:
-    """The rows of ``gtsrb-small`` in 128 principal components, which have not seen the labels."""
-    return _signs("gtsrb-pixels", every_frame=8, every_test_row=6, projection=PCA(128, svd_solver="full"))
+    return _split("yaleb", X, y, train, test, PCA(150, svd_solver="full"))
 
 
 def scene8(seed: int) -> Split:
@@ -150,27 +132,19 @@ def scene8(seed: int) -> Split:
     return _split("scene8", X, y, train, test, PCA(128, svd_solver="full"))
 
 
-def scene13(seed: int) -> Split:
-    """The eight and five more classes; 150 random images of each class to train."""
-    return _scenes_by_class("scene13", 13, seed)
-
-
 def scene15(seed: int) -> Split:
     """All fifteen classes; 150 random images of each class to train."""
-    return _scenes_by_class("scene15", 15, seed)
-
-
-def _scenes_by_class(name: str, n_classes: int, seed: int) -> Split:
-    X, y = _described_scenes(n_classes)
+    X, y = _described_scenes(15)
     order = np.random.default_rng(seed).permutation(len(y))
     in_training = _rank_within(y[order]) < 150
     train, test = np.sort(order[in_training]), np.sort(order[~in_training])
-    return _split(name, X, y, train, test, PCA(128, svd_solver="full"))
+    return _split("scene15", X, y, train, test, PCA(128, svd_solver="full"))
 
 
 def _described_scenes(n_classes: int) -> tuple[NDArray, NDArray]:
     paths = scene_paths(n_classes)
-    X = normalize(np.sqrt(scene_gists(paths, n_classes).astype(np.float64)))
+    gists = extract(paths, Gist(), CACHE).X  # described once, about half a minute
+    X = normalize(np.sqrt(gists.astype(np.float64)))
     return X, np.array([SCENES.index(path.parent.name) for path in paths])
 
 
@@ -183,23 +157,6 @@ def scene_paths(n_classes: int) -> list[Path]:
         for part in ("train", "test")
         for path in sorted((folder / part / scene).glob("*.jpg"))
     ]
-
-
-def scene_gists(paths: list[Path], n_classes: int) -> NDArray[np.float32]:
-    """`Gist` of every image, from the cache where it lies there (about half a minute else)."""
-    file = gist_cache(n_classes)
-    if not file.exists():
-        gists = Gist().transform(paths)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = file.with_suffix(f".{os.getpid()}.npy")
-        np.save(unfinished, gists)
-        unfinished.replace(file)
-    return np.load(file)
-
-
-def gist_cache(n_classes: int) -> Path:
-    """Where `scene_gists` keeps what it computed."""
-    return CACHE / f"scene{n_classes}-gist-v{GIST_VERSION}.npy"
 
 
 def _discriminants() -> LinearDiscriminantAnalysis:
@@ -256,12 +213,9 @@ _SOURCES = {
     "digits": _Source(digits, None),
     "gtsrb": _Source(gtsrb, GTSRB_FILE),
     "gtsrb-small": _Source(gtsrb_small, GTSRB_FILE),
-    "gtsrb-pixels": _Source(gtsrb_pixels, GTSRB_FILE),
     "gtsrb-24x24": _Source(gtsrb_24x24, GTSRB_FILE),
     "yaleb": _Source(yaleb, YALEB_FILE),
-    "yaleb-32x32": _Source(yaleb_32x32, YALEB_FILE),
     "scene8": _Source(scene8, SCENE_FOLDER),
-    "scene13": _Source(scene13, SCENE_FOLDER),
     "scene15": _Source(scene15, SCENE_FOLDER),
 }
 NAMES = tuple(_SOURCES)

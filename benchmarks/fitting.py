@@ -4,8 +4,10 @@
 2. Time and peak memory of a large fit, in a process of its own.
 3. The time of one boosting round against the number of rows.
 4. Importing, the first fit ever (kernels are compiled), the first fit of a later process (kernels are loaded).
+5. One round, and all rounds, of MLNN and MAPBoost with their kernels, beside N3 and UNN, on fifteen scene classes.
 
-Prints Markdown tables and writes ``benchmarks/results/fitting.json``; ``--show`` prints what was written last.
+Prints Markdown tables and writes ``benchmarks/results/fitting.json``; ``--show`` prints what was written last,
+``--parts`` measures some parts anew.
 Run it on an idle machine.
 """
 
@@ -23,9 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.data import load
 from benchmarks.machine import read_results, write_results
 from benchmarks.tables import markdown
-from nearboost import N3Classifier, NeighborSearch, UNNClassifier
+from nearboost import MAPBoostClassifier, MLNNClassifier, N3Classifier, NeighborSearch, UNNClassifier
 from nearboost.base.progress import silent
 from nearboost.boosting.engine import ClassProblems, ExampleWeights
 from nearboost.boosting.labels import labels_from_classes
@@ -37,6 +40,17 @@ K = 11
 MEDIUM, LARGE = (50_000, 128, 100), (200_000, 64, 1_000)  # rows, features, classes
 ROUND_ROWS = (5_000, 10_000, 20_000, 50_000, 100_000)
 TARGETS = {"fit over graph": 1.15, "peak GB": 8.0, "import s": 0.5, "first fit ever s": 20.0, "loading s": 1.5}
+
+ONE_WEIGHT: dict[str, Any] = {
+    "MLNN": MLNNClassifier(),
+    "MLNN, Gaussian": MLNNClassifier(kernel="gaussian"),
+    "MLNN, adaptive": MLNNClassifier(kernel="adaptive"),
+    "MLNN, one-vs-all": MLNNClassifier(one_vs_all=True),
+    "MLNN, adaptive, one-vs-all": MLNNClassifier(kernel="adaptive", one_vs_all=True),
+    "MAPBoost, adaptive": MAPBoostClassifier(estimator="adaptive"),
+    "N3, from zero": N3Classifier(K, start="zero"),
+    "UNN, from zero": UNNClassifier(K, start="zero"),
+}
 
 Row = dict[str, Any]
 
@@ -142,6 +156,32 @@ def round_cost(problems: ClassProblems, rule: Any, few: int = 50, many: int = 15
     return median(costs)
 
 
+def one_weight(rounds: int) -> list[Row]:
+    """Microseconds of one round of boosting and seconds of m rounds in all, on the graph over all rows.
+
+    A round of one-versus-all is one of each class. Medians, with judges left out.
+    """
+    split = load("scene15")
+    X, y = split.X_train, split.y_train
+    graph = NeighborSearch(X).graph(K)
+    results = []
+    for name, model in ONE_WEIGHT.items():
+        at_once = isinstance(model, MLNNClassifier | MAPBoostClassifier) and not model.one_vs_all
+        many = len(y) if at_once else -(-len(y) // len(np.unique(y)))
+        times = {}
+        for n_rounds in (many // 10, many):
+            model.set_params(n_rounds=n_rounds, calibration=None, n_jobs=1).fit(X, y, graph=graph)  # loads kernels
+            times[n_rounds] = median(seconds(lambda m=model: m.fit(X, y, graph=graph)) for _ in range(rounds))
+        each = (times[many] - times[many // 10]) / (many - many // 10)
+        row = {"contender": name, "rounds": many, "seconds": times[many], "microseconds": 1e6 * each}
+        if hasattr(model, "diagnostics_"):
+            roots = sum(int(one.n_roots.sum()) for one in model.diagnostics_)
+            row["roots"] = roots / sum(len(one.n_roots) for one in model.diagnostics_)
+            row["newton_steps"] = sum(int(one.n_steps.sum()) for one in model.diagnostics_) / max(1, roots)
+        results.append(row)
+    return results
+
+
 def start_up(rounds: int) -> Row:
     """Medians over processes, by classifier; the empty cache is a new folder each time."""
     results = {}
@@ -206,7 +246,26 @@ def report(results: Row) -> str:
         markdown(["", "import, s", "first fit ever, s", "first fit, s", "later fits, s"], processes),
         markdown(["measure", "value", "target", "verdict"], targets),
     )
-    return "\n\n".join(tables)
+    return "\n\n".join([*tables, *([one_weight_table(results["one_weight"])] if "one_weight" in results else [])])
+
+
+def one_weight_table(rows: list[Row]) -> str:
+    """Rounds of methods with one weight for all classes."""
+    header = ["scene15", "rounds", "all, s", "one, µs", "roots a round", "Newton steps a root"]
+    return markdown(header, [
+        [row["contender"], f"{row['rounds']:,}", f"{row['seconds']:.2f}", f"{row['microseconds']:.0f}",
+         f"{row.get('roots', 0):.1f}", f"{row.get('newton_steps', 0):.1f}"]
+        for row in rows
+    ])  # fmt: skip
+
+
+PARTS: dict[str, Callable[[int], Any]] = {
+    "fit_against_graph": fit_against_graph,
+    "large": lambda rounds: child(LARGE_FIT),
+    "round_costs": lambda rounds: round_costs(),
+    "start_up": start_up,
+    "one_weight": one_weight,
+}
 
 
 def main() -> None:
@@ -214,17 +273,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     options = parser.parse_args()
     if not options.show:
-        results = {
-            "load_before": os.getloadavg(),
-            "fit_against_graph": fit_against_graph(options.rounds),
-            "large": child(LARGE_FIT),
-            "round_costs": round_costs(),
-            "start_up": start_up(options.rounds),
-            "load_after": os.getloadavg(),
-        }
-        write_results("fitting", results)
+        kept = read_results("fitting") if set(options.parts) < set(PARTS) else {}
+        before = os.getloadavg()
+        found = {name: PARTS[name](options.rounds) for name in options.parts}
+        write_results("fitting", {**kept, "load_before": before, **found, "load_after": os.getloadavg()})
     print(report(read_results("fitting")))
 
 

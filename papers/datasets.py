@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 from nearboost.compare.protocols import draw_classes
 from nearboost.datasets import DataError, Dataset, open_dataset
@@ -17,11 +18,12 @@ class DataSource:
 
     Attributes
     ----------
-    path : below ``--data``
+    path : below ``--data``; empty for what comes with scikit-learn
     title : what they are
     layout : how they lie, as `open_dataset` names it
     is_stand_in : whether they are another set than the paper's
     protocol : where they come with a split of their own that the paper used
+    every : of each track (or other group) every so manieth training item is taken, and of the test items
     """
 
     path: str
@@ -29,6 +31,7 @@ class DataSource:
     layout: str = "auto"
     is_stand_in: bool = False
     protocol: str | None = None
+    every: tuple[int, int] = (1, 1)
 
 
 # The first one that is there is taken.
@@ -59,6 +62,11 @@ SOURCES: dict[str, tuple[DataSource, ...]] = {
         DataSource("faces/AR.mat", "AR", "ar", protocol="fixed"),
         DataSource("faces/YaleB_32x32.mat", "Extended Yale B", "yale-b", is_stand_in=True),
     ),
+    "gtsrb-small": (
+        DataSource("gtsrb/gtsrb_roi_gray24.npz", "GTSRB, every eighth frame", "gtsrb-npz", every=(8, 6)),
+    ),
+    "digits": (DataSource("", "scikit-learn's digits", "digits"),),
+    "objects": (DataSource("caltech101", "Caltech-101", is_stand_in=True),),
     "hep2": (DataSource("hep2", "HEp-2", "hep2"), DataSource("hela2d", "2D HeLa", "images", is_stand_in=True)),
     "thyroid": (DataSource("translocation", "BBBC013", is_stand_in=True),),
     "voc2007": (DataSource("VOC2007", "PASCAL VOC 2007", "voc2007"),),
@@ -72,6 +80,9 @@ TITLES = {
     "15-cat": "Scene-15",
     "gtsrb": "GTSRB",
     "ar": "AR faces",
+    "gtsrb-small": "GTSRB",
+    "digits": "digits",
+    "objects": "SUN397",
     "hep2": "HEp-2 cells",
     "thyroid": "thyroid cells",
     "voc2007": "PASCAL VOC 2007",
@@ -80,27 +91,42 @@ TITLES = {
 
 def find_source(key: str, root: Path) -> DataSource:
     """The set itself where it is there, else its stand-in, else a sentence that says where it must lie."""
-    for place in SOURCES[key]:
-        if (root / place.path).exists():
-            return place
+    for source in SOURCES[key]:
+        if (root / source.path).exists():
+            return source
     title = TITLES[key]
-    wanted = [place.path + ("" if place.title == title else f" ({place.title})") for place in SOURCES[key]]
+    wanted = [source.path + ("" if source.title == title else f" ({source.title})") for source in SOURCES[key]]
     raise DataError(f"{root} has no {title} at {' or '.join(wanted)}; put it there or give another --data.")
 
 
 def is_available(key: str, root: Path) -> bool:
     """Whether the set or its stand-in is there."""
-    return any((root / place.path).exists() for place in SOURCES[key])
+    return any((root / source.path).exists() for source in SOURCES[key])
 
 
-def read(place: DataSource, root: Path) -> Dataset:
+def read(source: DataSource, root: Path) -> Dataset:
     """The whole set."""
-    return open_dataset(root / place.path, place.layout, duplicates=False)
+    if source.layout == "digits":
+        digits = load_digits()
+        labels, names = digits.target.astype(str), [f"row {i}" for i in range(len(digits.target))]
+        return Dataset("digits", "vectors", digits.data / 16, labels, tuple(np.unique(labels)), names)
+    dataset = open_dataset(root / source.path, source.layout, duplicates=False)
+    return dataset if source.every == (1, 1) else thinned(dataset, *source.every)
 
 
-def load(place: DataSource, root: Path, n_classes: int | None, *, quick: bool = False) -> Dataset:
+def thinned(dataset: Dataset, every_train: int, every_test: int) -> Dataset:
+    """Every so manieth item of each group to train, and of all to test."""
+    part, groups = np.asarray(dataset.part), np.asarray(dataset.groups)
+    kept = part == "test"
+    kept[np.flatnonzero(kept)] = np.arange(kept.sum()) % every_test == 0
+    for group in np.unique(groups[part == "train"]):
+        kept[np.flatnonzero((groups == group) & (part == "train"))[::every_train]] = True
+    return dataset.take(kept)
+
+
+def load(source: DataSource, root: Path, n_classes: int | None, *, quick: bool = False) -> Dataset:
     """The set with so many of its classes; a quick one has few, and few items of each."""
-    dataset = read(place, root)
+    dataset = read(source, root)
     if quick:
         n_classes = min(n_classes or QUICK_CLASSES, QUICK_CLASSES)
     if n_classes is not None and n_classes < len(dataset.classes):

@@ -102,6 +102,8 @@ class Experiment:
     claims : for each text that ``papers.toml`` has from the prose, how to compute our number
     minutes : for one split on the stand-in, on one core; for the estimate before it starts
     missing : why it cannot run yet
+    beside : names in ``papers.toml`` whose numbers stand beside ours, where it is not its own name; cells of the
+        first, claims of all
     notes : what print leaves open and what was chosen
     """
 
@@ -119,6 +121,7 @@ class Experiment:
     claims: Mapping[str, "Callable[[Results], float | None]"] = field(default_factory=dict)
     minutes: float = 1.0
     missing: str | None = None
+    beside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def panel(self, name: str) -> Panel:

@@ -1,6 +1,6 @@
 """The papers' features, as each states them, and how the items of a split get theirs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,10 +17,14 @@ LONGEST_SIDE = 300  # of images for pyramids, as in ScSPM
 
 
 class ItemFeatures(NamedTuple):
-    """What describes the items: rows or sets of rows, and for each item the number of its own, -1 for none."""
+    """What describes the items: rows or sets of rows, and for each item the number of its own, -1 for none.
+
+    ``mirrored`` are the numbers of the training items' mirror images, where these train as well.
+    """
 
     X: Any
     numbers: NDArray[np.int64]
+    mirrored: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,8 @@ class Features:
     about : what print says of it
     make : ``make(seed, n_jobs)`` gives the transformer, not fitted
     learned : whether it is fitted, to the training images of each split
-    kind : "rows", one an image; "masked", one for the cell within its mask; "sets" of local descriptors; or
-        "pixels", the rows as they are in the file
+    kind : "rows", one an image; "masked", one for the cell within its mask; "sets" of local descriptors;
+        "mirrored sets", also of the mirror images of those to train; or "pixels", the rows as they are in the file
     """
 
     about: str
@@ -59,7 +63,8 @@ def describe_items(dataset: Dataset, name: str, train: NDArray[np.intp], cache: 
         write_arrays(file, **_describe(dataset, name, train, cache, key))
     table = read_arrays(file)
     if "ends" in table:
-        return ItemFeatures(np.split(table["values"], table["ends"][:-1]), table["numbers"])
+        sets = np.split(table["values"], table["ends"][:-1])
+        return ItemFeatures(sets, table["numbers"], np.arange(len(dataset), len(sets)))
     rows = table["values"] if "values" in table else np.load(cache.folder / str(table["store"]), mmap_mode="r")
     return ItemFeatures(rows, table["numbers"])
 
@@ -76,9 +81,12 @@ def _describe(
         return {"store": np.array(str(found.file.relative_to(cache.folder))), "numbers": found.numbers}
     transformer = features.make(seed, n_jobs)
     if features.kind == "masked":
-        masks = dataset.masks or OwnMasks(images)
+        masks = dataset.masks or ChangedImages(images, not_black)
         return {"values": transformer.transform(images, masks=masks), "numbers": numbers}
-    sets = [one.values for one in transformer.fit([images[i] for i in train]).transform(images)]
+    learned_from = [images[i] for i in train]
+    sets = [one.values for one in transformer.fit(learned_from).transform(images)]
+    if features.kind == "mirrored sets":
+        sets += [one.values for one in transformer.transform(ChangedImages(learned_from, mirror))]
     return {"values": np.concatenate(sets), "ends": np.cumsum([len(one) for one in sets]), "numbers": numbers}
 
 
@@ -88,69 +96,66 @@ def pixel_rows(items: Any) -> NDArray[Any]:
     return rows.astype(np.float32) / 255 if rows.dtype == np.uint8 else rows.astype(np.float32)
 
 
-class OwnMasks(Sequence[NDArray[np.bool_]]):
-    """Masks of cells whose background is zero already, made when asked for."""
+class ChangedImages(Sequence[NDArray[Any]]):
+    """Images that are read, and changed, when they are asked for."""
 
-    def __init__(self, images: Sequence[Any]) -> None:
-        self.images = images
+    def __init__(self, images: Sequence[Any], change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+        self.images, self.change = images, change
 
     def __len__(self) -> int:
         return len(self.images)
 
     def __getitem__(self, i: Any) -> Any:
-        from nearboost.base.images import read_image
+        from nearboost.base.images import pixels_of
 
-        pixels = read_image(self.images[i])
-        return (pixels if pixels.ndim == 2 else pixels.max(axis=2)) > 0
+        return self.change(pixels_of(self.images[i]))
 
 
-class AtMost(TransformerMixin, BaseEstimator):
-    """Images none of whose sides is longer than so many pixels, made smaller when they are asked for."""
+def not_black(pixels: NDArray[Any]) -> NDArray[Any]:
+    """The mask of a cell whose background is zero already."""
+    return (pixels if pixels.ndim == 2 else pixels.max(axis=2)) > 0
+
+
+def mirror(pixels: NDArray[Any]) -> NDArray[Any]:
+    """Left and right exchanged."""
+    return np.ascontiguousarray(pixels[:, ::-1])
+
+
+class Resized(TransformerMixin, BaseEstimator):
+    """Images whose longest side has so many pixels, resized when they are asked for."""
 
     def __init__(self, longest_side: int = LONGEST_SIDE) -> None:
         self.longest_side = longest_side
 
-    def fit(self, X: Any, y: Any = None) -> "AtMost":
+    def fit(self, X: Any, y: Any = None) -> "Resized":
         """Nothing is learned."""
         return self
 
-    def transform(self, X: Any) -> "Shrunk":
+    def transform(self, X: Any) -> ChangedImages:
         """A lazy list."""
         from nearboost.base.images import as_images
 
-        return Shrunk(as_images(X), self.longest_side)
+        return ChangedImages(as_images(X), self._resize)
+
+    def _resize(self, pixels: NDArray[Any]) -> NDArray[Any]:
+        from nearboost.base.images import needs
+
+        cv2 = needs("cv2")
+        factor = self.longest_side / max(pixels.shape[:2])
+        method = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+        return np.asarray(cv2.resize(pixels, None, fx=factor, fy=factor, interpolation=method))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
-class Shrunk(Sequence[NDArray[Any]]):
-    """Images that are read when asked for."""
+def _fisher(per_gaussian: bool = False) -> Callable[[int, int | None], Any]:
+    def make(seed: int, n_jobs: int | None) -> Any:
+        from nearboost.features.recipe import SIFTColorFisher
 
-    def __init__(self, images: Sequence[Any], longest_side: int) -> None:
-        self.images, self.longest_side = images, longest_side
+        return SIFTColorFisher(per_gaussian=per_gaussian, random_state=seed, n_jobs=n_jobs)
 
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        return (self[i] for i in range(len(self)))
-
-    def __getitem__(self, i: Any) -> Any:
-        from nearboost.base.images import needs, pixels_of
-
-        pixels = pixels_of(self.images[i])
-        factor = self.longest_side / max(pixels.shape[:2])
-        if factor >= 1:
-            return pixels
-        cv2 = needs("cv2")
-        return cv2.resize(pixels, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
-
-
-def _fisher(seed: int, n_jobs: int | None) -> Any:
-    from nearboost.features.recipe import SIFTColorFisher
-
-    return SIFTColorFisher(random_state=seed, n_jobs=n_jobs)
+    return make
 
 
 def _bag(n_words: int, scaling: str = "dtype") -> Callable[[int, int | None], Any]:
@@ -201,14 +206,17 @@ def _pyramid(coding: str) -> Callable[[int, int | None], Any]:
         from nearboost.features.sift import DenseSIFT
 
         pyramid = SpatialPyramid(coding, random_state=seed, n_jobs=n_jobs)
-        return make_pipeline(AtMost(), DenseSIFT(step=8, bin_sizes=(4,)), pyramid)
+        return make_pipeline(Resized(), DenseSIFT(step=8, bin_sizes=(4,)), pyramid)
 
     return make
 
 
 FEATURES: dict[str, Features] = {
     "fisher": Features(
-        "Fisher vectors of SIFT and colour, 16 Gaussians each, 4,096 numbers", _fisher, learned=True
+        "Fisher vectors of SIFT and colour, 16 Gaussians each, 4,096 numbers", _fisher(), learned=True
+    ),
+    "fisher-gaussian": Features(
+        "Fisher vectors of SIFT and colour, each Gaussian of unit length", _fisher(per_gaussian=True), learned=True
     ),
     "bag-500": Features("bags of 500 words, 2,500 SIFT an image", _bag(500), learned=True),
     "bag-1024": Features("bags of 1,024 words of SIFT", _bag(1024, "image"), learned=True),
@@ -218,6 +226,9 @@ FEATURES: dict[str, Features] = {
     "bif-cell": Features("bio-inspired features of the cell, 4 scales of 256 bins", _bif, kind="masked"),
     "pixels": Features("grey pixels", _pixels, kind="pixels"),
     "nimble": Features("100 fixations an image, described by learned filters", _nimble, learned=True, kind="sets"),
+    "nimble-mirrored": Features(
+        "the same, and of the mirror images of those to train", _nimble, learned=True, kind="mirrored sets"
+    ),
     "pyramid-inn": Features(
         "INN codes of SIFT over 1,024 words, pooled on 3 levels", _pyramid("inn"), learned=True
     ),

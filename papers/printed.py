@@ -78,6 +78,10 @@ class Library:
     papers: dict[str, Paper] = field(default_factory=dict)
     printed: dict[str, Printed] = field(default_factory=dict)
 
+    def find(self, name: str) -> Printed:
+        """What is in print under a name; an experiment of our own has no numbers there."""
+        return self.printed.get(name, Printed(name, "", "not in print", ""))
+
 
 @cache
 def library() -> Library:

@@ -88,6 +88,8 @@ def judge(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
     if truth.ndim == 1:
         shares = class_accuracies(confusion(truth, said, rows.classes))
         found["class_accuracy"] = dict(zip(rows.classes, shares, strict=True))
+    if hasattr(model, "prototypes_"):
+        found["prototypes"] = len(model.prototypes_)
     return found
 
 
@@ -106,7 +108,7 @@ def averaged(found: Sequence[Measures]) -> Measures:
 
 
 def passes(run: LineRun) -> list[dict[str, Any]]:
-    """One model, judged after each pass; its constant step is the best of six on a fifth of the training rows."""
+    """One model, judged after each pass; its constant step is the best of six on held-out training rows."""
     rows = run.rows(None)
     step = _best_step(run, rows)
     points = []
@@ -119,9 +121,16 @@ def passes(run: LineRun) -> list[dict[str, Any]]:
     return points
 
 
+def _hold_out(rows: Samples, seed: int) -> list[NDArray[np.intp]]:
+    """A fifth of the rows, or of the groups, to judge by, and the others; in random order."""
+    groups = np.arange(len(rows.y)) if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
+    n_groups = int(groups.max()) + 1
+    places = np.argsort(np.random.default_rng(seed).permutation(n_groups))[groups]
+    return np.array_split(np.argsort(places, kind="stable"), [int(np.sum(places < n_groups // 5))])
+
+
 def _best_step(run: LineRun, rows: Samples) -> float:
-    order = np.random.default_rng(run.size.seed).permutation(len(rows.y))
-    held, learn = np.array_split(order, [len(order) // 5])
+    held, learn = _hold_out(rows, run.size.seed)
     unit = _safe_step(run, rows)
     right = {}
     for factor in STEPS:

@@ -7,7 +7,7 @@ from typing import Any
 
 from papers.datasets import SOURCES, TITLES, is_available
 from papers.experiment import Experiment
-from papers.printed import library
+from papers.results import printed_for
 
 # The thesis repeats tables and figures of the N3 paper, and draws its own tables 2.3 to 2.5.
 ALIASES = {
@@ -26,11 +26,11 @@ ALIASES = {
 @cache
 def experiments() -> dict[str, Experiment]:
     """Every experiment by its name, in the order of the papers."""
-    from papers import tables_bags, tables_cells, tables_fisher, tables_inn, tables_scenes
+    from papers import tables_bags, tables_cells, tables_inn, tables_n3, tables_ours, tables_scenes, tables_slnd
 
-    files = (tables_fisher, tables_bags, tables_cells, tables_scenes, tables_inn)
+    files = (tables_n3, tables_slnd, tables_bags, tables_cells, tables_scenes, tables_inn, tables_ours)
     found = {one.name: one for file in files for one in file.EXPERIMENTS}
-    order = {"n3": 0, "thesis": 1, "mlnn": 2, "mapboost": 3, "inn": 4}
+    order = {"n3": 0, "thesis": 1, "mlnn": 2, "mapboost": 3, "inn": 4, "ours": 5}
     return dict(sorted(found.items(), key=lambda pair: (order[pair[0].split("-")[0]], pair[0])))
 
 
@@ -49,12 +49,11 @@ def find(name: str) -> Experiment:
 
 def listing(root: Path | None = None) -> list[dict[str, Any]]:
     """All names, aliases after them; with ``root``, whether their data are there."""
-    printed = library().printed
     found: list[dict[str, Any]] = []
     for name, experiment in experiments().items():
         keys = list(dict.fromkeys(panel.data for panel in experiment.panels))
         found.append({
-            "name": name, "place": printed[name].place, "about": experiment.about,
+            "name": name, "place": printed_for(experiment).place, "about": experiment.about,
             "data": [needs(key, root) for key in keys], "repeats": experiment.repeats,
             "minutes": experiment.minutes, "missing": experiment.missing, "alias_of": None,
         })  # fmt: skip

@@ -13,6 +13,16 @@ from papers.printed import Number, Printed, library
 Facts = dict[str, Any]
 
 
+def least(values: Sequence[float]) -> float | None:
+    """The smallest; None of none."""
+    return min(values, default=None)
+
+
+def most(values: Sequence[float]) -> float | None:
+    """The largest; None of none."""
+    return max(values, default=None)
+
+
 @dataclass(frozen=True)
 class Point:
     """One measured value: of a line on a panel, at one value of what varies, on one split."""
@@ -84,21 +94,26 @@ class Results:
         return None if not above or not below else above / below
 
 
+def printed_for(experiment: Experiment) -> Printed:
+    """The table or figure in print; nothing for an experiment of our own beside several."""
+    return library().find(experiment.beside[0] if len(experiment.beside) == 1 else experiment.name)
+
+
 def make_facts(experiment: Experiment, runs: Sequence[dict[str, Any]]) -> Facts:
     """Everything that is shown, as plain numbers and texts."""
-    printed = library().printed[experiment.name]
+    printed = printed_for(experiment)
     results = Results(experiment, runs)
     ours = values_by_cell(results)
     return {
         "name": experiment.name,
         "about": experiment.about,
-        "paper": str(library().papers[printed.paper]),
+        "paper": str(library().papers.get(printed.paper, "")),
         "place": printed.place,
-        "measure": printed.measure,
+        "measure": printed.measure or ", ".join(measure.title for measure in experiment.measures),
         "varies": experiment.varies,
         "is_figure": experiment.is_figure,
         **table(printed, ours),
-        "claims": claims(experiment, printed, results),
+        "claims": claims(experiment, results),
         "failed": [
             {key: run[key] for key in ("panel", "line", "split", "reason")}
             for run in runs
@@ -167,10 +182,13 @@ def as_facts(number: Number | None) -> Facts | None:
     }
 
 
-def claims(experiment: Experiment, printed: Printed, results: Results) -> list[Facts]:
-    """What prose states, and ours where it can be computed."""
+def claims(experiment: Experiment, results: Results) -> list[Facts]:
+    """What prose states, and ours where it can be computed; of several tables only what can be."""
     found = []
-    for number in printed.stated:
+    names = experiment.beside or (experiment.name,)
+    for number in [number for name in names for number in library().find(name).stated]:
+        if len(names) > 1 and number.text not in experiment.claims:
+            continue
         compute = experiment.claims.get(number.text)
         ours = compute(results) if compute is not None and results.points else None
         found.append({"text": number.text, "ours": ours, "paper": as_facts(number)})

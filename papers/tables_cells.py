@@ -2,13 +2,9 @@
 
 from dataclasses import replace
 
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
-
 from nearboost.boosting.unn import UNNClassifier
-from nearboost.catalogue.methods import METHODS
 from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, neighbours
-from papers.tables_bags import SECONDS_TO_FIT
+from papers.tables_bags import SECONDS_TO_FIT, svm
 
 K = 10  # as in print
 NO_SEGMENTATION = (
@@ -33,10 +29,7 @@ CELL = Panel("BIF cell", "hep2", "bif-cell", "half")
 SIFT = Panel("SIFT", "hep2", "bag-1024", "half")
 UNN = Line("UNN", lambda _, size: unn("exp", size))
 UNN_THREADS = Line("UNN, threads", lambda _, size: unn("exp", size, None))
-SVM = Line(
-    "SVM",
-    lambda _, size: make_pipeline(MinMaxScaler(), METHODS["rbf-svm"].make(size.seed, size.n_jobs)),
-)
+SVM = Line("SVM", svm)
 AUC = Measure("mean_auc", "AUC")
 OPEN = (
     "Areas under the curve are of scores, one class against the rest.",

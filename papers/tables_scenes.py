@@ -22,7 +22,7 @@ from papers.experiment import (
     neighbours,
     share,
 )
-from papers.results import Results
+from papers.results import Results, least, most
 
 K = 11  # as in print
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -102,9 +102,9 @@ FIGURE_3 = Experiment(
     label=share,
     claims={
         "adaptive kernel over the k-NN kernel, 200 prototypes": lambda r: r.lead("MLNN, adaptive", "MLNN", "10%"),
-        "multiclass over one-versus-all, at least": lambda r: _least(r.leads("MLNN", "MLNN, one-vs-all")),
-        "multiclass over one-versus-all, at most": lambda r: _most(r.leads("MLNN", "MLNN, one-vs-all")),
-        "adaptive kernel over k-NN and weighted k-NN": lambda r: _most(r.leads("MLNN, adaptive", "k-NN")),
+        "multiclass over one-versus-all, at least": lambda r: least(r.leads("MLNN", "MLNN, one-vs-all")),
+        "multiclass over one-versus-all, at most": lambda r: most(r.leads("MLNN", "MLNN, one-vs-all")),
+        "adaptive kernel over k-NN and weighted k-NN": lambda r: most(r.leads("MLNN, adaptive", "k-NN")),
         "adaptive kernel with ITML over the others, 200 prototypes": lambda r: r.lead(
             "MLNN, adaptive, ITML", "k-NN, ITML", "10%"
         ),
@@ -130,14 +130,6 @@ FIGURE_4 = Experiment(
     minutes=8,
     notes=OPEN,
 )
-
-
-def _least(values: list[float]) -> float | None:
-    return min(values, default=None)
-
-
-def _most(values: list[float]) -> float | None:
-    return max(values, default=None)
 
 
 # ---------------------------------------------------------------------------------------------------- MAPBoost
@@ -177,7 +169,7 @@ FIGURE_1 = Experiment(
         "adaptive Gaussian on 8-cat, at best": lambda r: r.best("MAPBoost, adaptive", "8-cat"),
         "adaptive Gaussian on 13-cat, at best": lambda r: r.best("MAPBoost, adaptive", "13-cat"),
         "adaptive Gaussian on 15-cat, at best": lambda r: r.best("MAPBoost, adaptive", "15-cat"),
-        "MAPBoost over k-NN": lambda r: _most(r.leads("MAPBoost, adaptive", "k-NN", "8-cat")),
+        "MAPBoost over k-NN": lambda r: most(r.leads("MAPBoost, adaptive", "k-NN", "8-cat")),
     },
     minutes=12,
     notes=(*OPEN, "Print draws 2,000 training images in all; ours are 250 a class of 8-cat, 150 of the others."),
@@ -250,17 +242,19 @@ FIGURE_A4 = replace(
     lines=(UNN, UNN_ITML, KNN, KNN_ITML),
     claims={
         "UNN with ITML, 400 prototypes, 20% of the training set": lambda r: r.mean("UNN, ITML", "20%"),
-        "prototypes with which UNN with ITML is as precise as without ITML with 1,000": lambda r: _as_good(r),
+        "prototypes with which UNN with ITML is as precise as without ITML with 1,000": lambda r: as_good(
+            r, "UNN, ITML", None, "UNN", None
+        ),
     },
     minutes=0.6,
     notes=OPEN_A[:2],
 )
 
 
-def _as_good(results: Results) -> float | None:
-    """The fewest of 2,000 rows with which ITML gives what half of them give without."""
-    without = results.mean("UNN", "50%")
-    reached = [x for x, mean in results.course("UNN, ITML").items() if without is not None and mean >= without]
+def as_good(results: Results, line: str, panel: str | None, other: str, other_panel: str | None) -> float | None:
+    """The fewest of 2,000 rows with which a line is as good as another with half of them."""
+    half = results.mean(other, "50%", other_panel)
+    reached = [x for x, mean in results.course(line, panel).items() if half is not None and mean >= half]
     return 20 * float(reached[0].rstrip("%")) if reached else None
 
 

@@ -74,8 +74,11 @@ class PanelRows:
         found = self._describe()
         train, test = (part[found.numbers[part] >= 0] for part in (self.split.train, self.split.test))
         X, queries = (take_rows(found.X, found.numbers[part]) for part in (train, test))
+        y, truth = self.codes[train], self.codes[test]
+        if len(found.mirrored):
+            X, y = X + take_rows(found.X, found.mirrored), np.concatenate([y, y])
         groups = None if self.dataset.groups is None else np.asarray(self.dataset.groups)[train]
-        return Samples(X, self.codes[train], queries, self.codes[test], self.dataset.classes, groups)
+        return Samples(X, y, queries, truth, self.dataset.classes, groups)
 
     def _describe(self) -> ItemFeatures:
         return describe_items(self.dataset, self.panel.features, self.split.train, self.cache, self.key)

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from papers.estimators import Components, IntersectionMap, RandomShare
 from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, share
 from papers.procedures import LineRun, Samples, averaged, fits, passes, spectrum
 from papers.registry import find
 from papers.report import cell_text, grid
 from papers.results import Results, make_facts, values_by_cell
-from papers.tables_fisher import descent
 from papers.tables_scenes import _settled, published, random_rows
+from papers.tables_slnd import descent
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
 
 from nearboost.boosting.knn import KNNClassifier
 from nearboost.linear.slnd import SLNDClassifier
@@ -83,42 +81,6 @@ def test_published_lines_keep_a_share():
     model = published(MLNNClassifier)(0.1, Size(400, 10)).fit(ROWS.X, ROWS.y)
     assert model.n_rounds == 40
     assert len(model.prototypes_) <= 40
-
-
-def test_components_are_at_most_what_rows_have():
-    few = Components(128).fit(X[:10]).transform(X[:10])
-    assert few.shape == (10, 10)
-    np.testing.assert_allclose(
-        np.abs(Components(5).fit_transform(X[:50])), np.abs(PCA(5).fit_transform(X[:50])), atol=1e-4
-    )
-
-
-def test_first_directions_are_those_of_a_smaller_projection():
-    from papers.tables_inn import _first
-
-    from nearboost.inn.projection import INNProjection
-    from nearboost.inn.recipes import regularized_lda
-
-    fewer = regularized_lda(4).fit(ROWS.X, ROWS.y).transform(ROWS.queries)
-    first = _first(4, regularized_lda(normalize=False)).fit(ROWS.X, ROWS.y).transform(ROWS.queries)
-    np.testing.assert_allclose(first, fewer, atol=1e-6)
-    assert _first(99, INNProjection(n_jobs=1)).fit(X[:60], Y[:60]).transform(X[:5]).shape[1] < 60
-
-
-def test_random_shares_keep_each_class():
-    model = RandomShare(KNNClassifier(1), 0.01, random_state=3).fit(X[:300], Y[:300])
-    assert model.classes_.tolist() == list(range(10))
-    assert model.estimator_._n_samples == 10
-    again = RandomShare(KNNClassifier(1), 0.01, random_state=3).fit(X[:300], Y[:300])
-    np.testing.assert_array_equal(model.predict(X[300:400]), again.predict(X[300:400]))
-
-
-def test_intersections_at_grid_points_are_exact():
-    rows = np.array([[0.0, -4.0], [2.0, 1.0], [6.0, 6.0]])
-    mapped = IntersectionMap(6).fit(rows).transform(rows)
-    parts = np.concatenate([np.maximum(rows, 0), np.maximum(-rows, 0)], axis=1)
-    exact = np.minimum(parts[:, None], parts[None]).sum(axis=2)
-    np.testing.assert_allclose(mapped @ mapped.T, exact, atol=1e-5)
 
 
 # ------------------------------------------------------------------------------------------ results
