@@ -65,7 +65,7 @@ Problem = dict[str, NDArray[Any]]
 
 
 def other_python() -> Path:
-    """The interpreter of metric-learn's environment, which is made if it is not there."""
+    """The interpreter of metric-learn's environment, which is made if it does not exist."""
     python = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not (ENVIRONMENT / "ready").exists():
         venv.create(ENVIRONMENT, with_pip=True, clear=True)

@@ -68,7 +68,7 @@ def test_targets(tmp_path):
     for path, said in [
         (tmp_path / "old.nb", r"old\.nb is read-only; make it writable"),
         (tmp_path, "is a folder; give the name of a file"),
-        (tmp_path / "none/new.nb", r"none is no folder; make it first, or write new\.nb elsewhere"),
+        (tmp_path / "none/new.nb", r"none is not a folder; make it first, or write new\.nb elsewhere"),
     ]:
         with pytest.raises(UsageError, match=said):
             disk.check_target(path)

@@ -177,7 +177,7 @@ def test_files_that_are_no_images(tmp_path):
         ("empty.jpg", "empty.jpg is empty: it has 0 bytes"),
         ("text.png", "text.png is not an image of a known kind, whatever its name says"),
         ("script.jpg", "script.jpg is not an image"),
-        ("none.jpg", "none.jpg is not there"),
+        ("none.jpg", "none.jpg does not exist"),
         ("", "is a folder; give a list of its images, as in sorted"),
     ]:
         with pytest.raises(ImageError, match=message):
@@ -245,7 +245,7 @@ def test_stacks_are_refused(shape):
 
 
 def test_what_is_no_image():
-    with pytest.raises(ValueError, match="Got generator where images are wanted; give a list"):
+    with pytest.raises(ValueError, match="Got generator where images are expected; give a list"):
         as_images(GREY for _ in range(2))
     for wrong in (np.zeros((3, 4, 5)), np.zeros((0, 4)), np.array([["a"]]), np.zeros((4, 4), complex), [1, 2]):
         with pytest.raises(ValueError, match=r"Image 7 has shape .* and dtype .*; give numbers of shape"):
@@ -290,8 +290,8 @@ def test_pixels_without_meaning():
         (np.full((3, 3), np.nan), "NaN or infinite"),
         (np.full((3, 3), -0.5), "negative pixels, down to -0.5"),
         (np.full((3, 3), -3, dtype=np.int16), "negative pixels, down to -3"),
-        (np.full((3, 3), 3), "dtype int64, which does not tell its largest value"),
-        (np.full((3, 3), 4000, dtype=np.uint32), "dtype uint32, which does not tell its largest value"),
+        (np.full((3, 3), 3), "dtype int64, which does not imply a largest value"),
+        (np.full((3, 3), 4000, dtype=np.uint32), "dtype uint32, which does not imply a largest value"),
     ]:
         with pytest.raises(ValueError, match=message):
             in_unit_range(wrong)
@@ -356,5 +356,5 @@ def test_images_of_pillow_are_turned(tmp_path):
 
 
 def test_a_mapping_is_no_list_of_images():
-    with pytest.raises(ValueError, match="Got dict where images are wanted; give a list"):
+    with pytest.raises(ValueError, match="Got dict where images are expected; give a list"):
         as_images({"a": GREY})

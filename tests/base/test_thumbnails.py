@@ -34,5 +34,5 @@ def test_an_address_holds_the_picture():
 
 
 def test_no_image(tmp_path):
-    with pytest.raises(ImageError, match="is not there"):
+    with pytest.raises(ImageError, match="does not exist"):
         thumbnail(tmp_path / "missing.png")

@@ -58,7 +58,7 @@ def test_names_with_settings():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("forest", "There is no method 'forest'; there are knn, weighted-knn"),
+        ("forest", "There is no method 'forest'; choose from knn, weighted-knn"),
         ("n3:rounds=3", "n3 has no setting 'rounds'; it has "),
         ("n3:n_rounds", "settings are written NAME:SETTING=VALUE"),
         ("n3:loss=log,n_neighbors=5", "NAME:SETTING=VALUE:SETTING=VALUE: n3:loss=log:n_neighbors=5."),

@@ -127,12 +127,12 @@ def test_what_cannot_be_saved_is_refused_before_the_fit(vectors, tmp_path):
 
 
 def test_data_that_is_none(tmp_path):
-    assert "is not there" in refused("fit", tmp_path / "nowhere")
+    assert "does not exist" in refused("fit", tmp_path / "nowhere")
     rows = row_folder(tmp_path / "rows")
     assert "There is no method 'magic'" in refused("fit", rows, "--method", "magic", code=Exit.USAGE)
     data = image_folder(tmp_path / "pictures", 3)
     out = tmp_path / "nowhere/model.nb"
-    assert "is no folder; make it first" in refused("fit", data, "--out", out, code=Exit.USAGE)
+    assert "is not a folder; make it first" in refused("fit", data, "--out", out, code=Exit.USAGE)
     assert "is a folder; give the name of a file" in refused("fit", data, "--out", tmp_path, code=Exit.USAGE)
     assert "There are no features 'magic'" in refused("fit", data, "--features", "magic", code=Exit.USAGE)
 

@@ -69,4 +69,4 @@ def test_model_that_is_none(name, images, tmp_path):
     (tmp_path / "model.nb").write_bytes(images.model.read_bytes()[:5000])
     others = [images.data] if name in ("predict", "evaluate", "explain") else []
     assert "cut short or damaged" in refused(name, tmp_path / "model.nb", *others)
-    assert "is not there" in refused(name, tmp_path / "nowhere.nb", *others)
+    assert "does not exist" in refused(name, tmp_path / "nowhere.nb", *others)

@@ -25,7 +25,7 @@ def test_the_picture_that_is_explained(images, tmp_path):
 
 def test_rows_from_elsewhere(images, tmp_path):
     np.save(tmp_path / "X.npy", np.eye(3))
-    assert "did not come from here" in refused("features", images.data, "--out", tmp_path)
+    assert "was not written by nearboost" in refused("features", images.data, "--out", tmp_path)
     assert np.array_equal(np.load(tmp_path / "X.npy"), np.eye(3))
 
 
@@ -34,14 +34,14 @@ def test_a_table_beside_a_page_of_suspects(images, tmp_path):
     page, table = tmp_path / "mine.html", tmp_path / "mine.csv"
     table.write_text("name,label\n1,2\n")
     said = refused("suspects", images.model, "--out", page, code=Exit.USAGE)
-    assert said == f"Error: {table} is there and did not come from here; give another name with --out."
+    assert said == f"Error: {table} exists and was not written by nearboost; give another name with --out."
     assert table.read_text() == "name,label\n1,2\n"
     assert not page.exists()
     table.unlink()
     for _ in range(2):
         assert call("suspects", images.model, "--out", page).code == Exit.DONE
     page.write_text("<title>My own page</title>")
-    assert f"{page} is there and did" in refused("suspects", images.model, "--out", page, code=Exit.USAGE)
+    assert f"{page} exists and was not" in refused("suspects", images.model, "--out", page, code=Exit.USAGE)
 
 
 WRITERS = {
@@ -58,7 +58,7 @@ def test_places_where_no_file_can_be_written(images, tmp_path, name):
     words, file = WRITERS[name]
     words = [name, *(word.format(data=images.data, model=images.model) for word in words.split())]
     said = refused(*words, "--out", tmp_path / "nowhere" / file, code=Exit.USAGE)
-    assert said == f"Error: {tmp_path / 'nowhere'} is no folder; make it first, or write {file} elsewhere."
+    assert said == f"Error: {tmp_path / 'nowhere'} is not a folder; make it first, or write {file} elsewhere."
     (tmp_path / file).write_bytes(b"mine")
     (tmp_path / file).chmod(0o444)
     assert "is read-only; make it writable" in refused(*words, "--out", tmp_path / file, code=Exit.USAGE)

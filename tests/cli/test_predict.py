@@ -65,7 +65,7 @@ def test_predict_rows(vectors, tmp_path):
     assert "give a matrix" in refused("predict", vectors.model, tmp_path / "flat.npy")
     np.save(tmp_path / "gaps.npy", np.where(np.arange(5)[:, np.newaxis] == 3, np.nan, X[:5]))
     assert "holds NaN or infinite values in row 3" in refused("predict", vectors.model, tmp_path / "gaps.npy")
-    assert "is not there" in refused("predict", vectors.model, tmp_path / "nowhere.npy")
+    assert "does not exist" in refused("predict", vectors.model, tmp_path / "nowhere.npy")
 
 
 def test_rows_have_the_names_of_their_table(images, tmp_path):

@@ -233,7 +233,7 @@ def test_folders_of_others_are_left_alone(blobs, tmp_path):
     assert (tmp_path / "features" / "mine.txt").read_text() == "mine"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "results.csv").write_text("mine")
-    with pytest.raises(UsageError, match="did not come from here"):
+    with pytest.raises(UsageError, match="was not written by nearboost"):
         compare(settings(blobs, tmp_path / "other"))
     assert (tmp_path / "other" / "results.csv").read_text() == "mine"
     with pytest.raises(UsageError, match="is a file, where a folder is needed"):

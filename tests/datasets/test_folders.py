@@ -72,7 +72,7 @@ def test_what_is_left_out_is_told(tmp_path):
     assert found.notes == (
         "The folder empty holds no images and makes no class.",
         f"Left out 1 image in {tmp_path.name}/ itself, outside of the class folders.",
-        "Passed over what is no image: 1 .db, 1 .txt, 1 files without suffix.",
+        "Skipped files that are not images: 1 .db, 1 .txt, 1 files without suffix.",
     )
 
 
@@ -85,7 +85,7 @@ def test_links_that_run_in_circles_and_names_that_are_no_text(tmp_path):
     found = open_dataset(tmp_path)
     assert len(found) == 4
     kinds = "1 broken links or devices, 1 files with unreadable names, 1 links to a folder above"
-    assert found.notes == (f"Passed over what is no image: {kinds}.",)
+    assert found.notes == (f"Skipped files that are not images: {kinds}.",)
 
 
 def test_masks_beside_the_images(tmp_path):
@@ -180,7 +180,7 @@ def test_tables_in_both_parts_with_groups_and_masks(tmp_path):
         ),
         ("file_name,label\na.png\n", "has 1 values in line 2; expected 2: file_name, label"),
         ("file_name,label\na.png,\n", "has no label in line 2"),
-        ("file_name,label\nb.png,x\n", r"names 1 file that is not there: b\.png"),
+        ("file_name,label\nb.png,x\n", r"names 1 file that does not exist: b\.png"),
         ("file_name,label\n../../b.png,x\n", "lies outside of"),
         ("file_name,label\n/etc/passwd,x\n", "lies outside of"),
         ("file_name,label\na.png,x\n./a.png,y\n", "names 1 file more than once"),
@@ -188,7 +188,7 @@ def test_tables_in_both_parts_with_groups_and_masks(tmp_path):
         ("file_name,label,split\na.png,x,holdout\n", "calls a part 'holdout'; use train or test"),
         ("file_name,label,plate\na.png,x,\n", "has no plate in line 2; fill or delete the line"),
         ("file_name,label\na.png,x\n", "one class only, 'x'"),
-        ('file_name,label\n"a.png,x\n', "no readable CSV file"),
+        ('file_name,label\n"a.png,x\n', "not a readable CSV file"),
     ],
 )
 def test_mistakes_in_a_table(tmp_path, text, message):
@@ -207,9 +207,9 @@ def test_tables_that_are_no_text(tmp_path):
 def test_folders_that_make_no_set(tmp_path):
     with pytest.raises(DataError, match="holds neither images nor subfolders; expected a subfolder of images"):
         open_dataset(tmp_path)
-    with pytest.raises(DataError, match="is not there"):
+    with pytest.raises(DataError, match="does not exist"):
         open_dataset(tmp_path / "none")
-    with pytest.raises(DataError, match="is not there"):
+    with pytest.raises(DataError, match="does not exist"):
         open_dataset(tmp_path / "none", "images")
     (tmp_path / "a").mkdir()
     with pytest.raises(DataError, match="holds no images in its subfolders"):
@@ -244,7 +244,7 @@ def test_some_items_and_some_classes(tmp_path):
 def test_class_folders_whose_names_are_no_text(tmp_path):
     for name in (b"caf\xe9", b"tea"):
         os.makedirs(os.fsencode(tmp_path) + b"/" + name)
-    with pytest.raises(DataError, match=r"holds the folder b'caf\\xe9', which is no UTF-8; rename it"):
+    with pytest.raises(DataError, match=r"holds the folder b'caf\\xe9', which is not UTF-8; rename it"):
         open_dataset(tmp_path)
 
 

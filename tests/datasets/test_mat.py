@@ -52,7 +52,7 @@ def test_both_structs_are_read_alike(tmp_path):
 
 def test_mistakes_are_named(tmp_path):
     good = {"X": ROWS, "y": LABELS}
-    with pytest.raises(FileNotFoundError, match="is not there"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         read_mat(tmp_path / "none.mat")
     with pytest.raises(ValueError, match="holds a, b; expected fea and gnd"):
         read_mat(write(tmp_path, a=1, b=2))
@@ -64,7 +64,7 @@ def test_mistakes_are_named(tmp_path):
         read_mat(write(tmp_path, TrainSet=good, TestSet={"X": ROWS[:, :6], "y": LABELS}))
     with pytest.raises(ValueError, match="finite numbers"):
         read_mat(write(tmp_path, fea=ROWS * np.nan, gnd=LABELS))
-    with pytest.raises(ValueError, match="the labels of fea holds something else than finite numbers"):
+    with pytest.raises(ValueError, match="the labels of fea holds something other than finite numbers"):
         read_mat(write(tmp_path, fea=ROWS, gnd=LABELS * np.nan))
     with pytest.raises(ValueError, match="finite numbers"):
         read_mat(write(tmp_path, fea=np.array([["a", "b"], ["c", "d"]]), gnd=[1, 2]))
@@ -81,5 +81,5 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ValueError, match="write it again with save"):
         read_mat(path)
     path.write_text("no such thing at all\n" * 20)
-    with pytest.raises(ValueError, match="no readable"):
+    with pytest.raises(ValueError, match="not a readable"):
         read_mat(path)

@@ -106,7 +106,7 @@ def test_a_matlab_file(tmp_path):
     savemat(tmp_path / "rows.mat", {"fea": ROWS, "gnd": [1, 2, 2, 1]})
     assert open_dataset(tmp_path / "rows.mat").labels.tolist() == ["1", "2", "2", "1"]
     (tmp_path / "new.mat").write_bytes(b"MATLAB 7.3 MAT-file" + bytes(200))
-    with pytest.raises(DataError, match=r"is of MATLAB 7\.3; write it again with save\(\.\.\., '-v7'\)"):
+    with pytest.raises(DataError, match=r"is a MATLAB 7\.3 file; write it again with save\(\.\.\., '-v7'\)"):
         open_dataset(tmp_path / "new.mat")
 
 
@@ -158,7 +158,7 @@ def test_mistakes_in_a_parquet_table(tmp_path, columns, message):
 def test_parquet_files_that_cannot_be_read(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"PAR1 and then nothing")
-    with pytest.raises(DataError, match="no readable Parquet file"):
+    with pytest.raises(DataError, match="not a readable Parquet file"):
         open_dataset(path)
     real = builtins.__import__
 
@@ -183,14 +183,14 @@ def test_objects_are_never_loaded(tmp_path):
     objects = np.array([Harm(), Harm()], dtype=object)
     save(tmp_path, objects, None)
     (tmp_path / "labels.csv").write_text("a\nb\n")
-    with pytest.raises(DataError, match=r"no readable \.npy file of numbers or text"):
+    with pytest.raises(DataError, match=r"not a readable \.npy file of numbers or text"):
         open_dataset(tmp_path)
     save(tmp_path, ROWS[:2], objects)
     (tmp_path / "labels.csv").unlink()
-    with pytest.raises(DataError, match=r"y\.npy is no readable .* save labels as text, y\.astype\(str\)"):
+    with pytest.raises(DataError, match=r"y\.npy is not a readable .* save labels as text, y\.astype\(str\)"):
         open_dataset(tmp_path)
     np.savez(tmp_path / "o.npz", X=objects, y=[0, 1])
-    with pytest.raises(DataError, match=r"no readable \.npz file .* save labels as text"):
+    with pytest.raises(DataError, match=r"not a readable \.npz file .* save labels as text"):
         open_dataset(tmp_path / "o.npz")
 
 
@@ -202,9 +202,9 @@ def test_objects_are_never_loaded(tmp_path):
         (ROWS.astype(str), NAMES, "expected numbers"),
         (np.where(ROWS == 7, np.nan, ROWS), NAMES, "NaN or infinite values in row 2"),
         (ROWS, ["oak"] * 4, "holds one class only, 'oak'"),
-        (ROWS, np.array([0.5, 1, 1, 0]), "no whole numbers"),
-        (ROWS, np.array([np.nan, 1, 1, 0]), "no whole numbers"),
-        (ROWS, np.array([np.inf, 1, 1, 0]), "no whole numbers"),
+        (ROWS, np.array([0.5, 1, 1, 0]), "not whole numbers"),
+        (ROWS, np.array([np.nan, 1, 1, 0]), "not whole numbers"),
+        (ROWS, np.array([np.inf, 1, 1, 0]), "not whole numbers"),
         (ROWS, np.array([[1, 2], [3, 4], [5, 6], [7, 8]]), "not all 0 or 1"),
         (ROWS, None, r"has no labels; expected y\.npy or labels\.npy or labels\.csv"),
         (ROWS[:0], np.array([], dtype=int), r"rows of shape \(0, 3\); expected some"),
@@ -239,10 +239,10 @@ def test_files_that_do_not_do(tmp_path):
     with pytest.raises(DataError, match="4 rows for 1 labels"):
         open_dataset(tmp_path / "e.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:100])
-    with pytest.raises(DataError, match=r"cut\.npz is no readable \.npz file"):
+    with pytest.raises(DataError, match=r"cut\.npz is not a readable \.npz file"):
         open_dataset(tmp_path / "cut.npz")
     (tmp_path / "rows.xls").write_text("x")
-    with pytest.raises(DataError, match=r"of no known kind; expected \.npy, \.npz, \.mat, \.parquet or a folder"):
+    with pytest.raises(DataError, match=r"an unknown kind; expected \.npy, \.npz, \.mat, \.parquet or a folder"):
         open_dataset(tmp_path / "rows.xls")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"has no X\.npy"):
@@ -274,7 +274,7 @@ def test_damaged_files_give_a_sentence_or_data(tmp_path, name):
     "labels", [np.full(4, 2**31 - 1, dtype=np.uint32).view("<U1"), np.array([b"\xff", b"a"] * 2)]
 )
 def test_labels_that_are_no_text(tmp_path, labels):
-    with pytest.raises(DataError, match="has labels that are no text"):
+    with pytest.raises(DataError, match="has labels that are not text"):
         open_dataset(save(tmp_path, labels=labels))
 
 

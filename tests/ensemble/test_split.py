@@ -228,7 +228,5 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     monkeypatch.setattr("tempfile.TemporaryFile", lambda: Path("/dev/full").open("r+b", buffering=0))  # noqa: SIM115
     model = SplitClassifier(KNNClassifier(3), 3, posterior="predict_proba")
-    with pytest.raises(
-        OSError, match=r"could not be kept in .*No space left on device.*; let TMPDIR name a folder"
-    ):
+    with pytest.raises(OSError, match=r"could not be kept in .*No space left on device.*; set TMPDIR to a folder"):
         model.fit(np.load(tmp_path / "X.npy", mmap_mode="r"), Y)

@@ -159,7 +159,7 @@ def test_wrong_settings(network, settings, message):
 
 
 def test_wrong_networks(tmp_path, monkeypatch, network):
-    with pytest.raises(ValueError, match="is no file; give that of a network"):
+    with pytest.raises(ValueError, match="is not a file; give that of a network"):
         Embedding(tmp_path / "nowhere.onnx").transform(IMAGES)
     (tmp_path / "text.onnx").write_text("no network")
     with pytest.raises(ValueError, match="could not be loaded as a network"):

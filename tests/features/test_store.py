@@ -222,7 +222,7 @@ def test_mistakes_of_ours_stop_it(tmp_path):
         extract(images, DenseSIFT(), tmp_path / "stores")
     with pytest.raises(Exception, match="not fitted"):
         extract(images, SpatialPyramid(), tmp_path / "stores")
-    with pytest.raises(ValueError, match="is no folder; give one, or a list of files"):
+    with pytest.raises(ValueError, match="is not a folder; give one, or a list of files"):
         extract(tmp_path / "nowhere", DenseSIFT(), tmp_path / "stores")
 
     class Growing(SlowMeans):

@@ -141,7 +141,7 @@ def test_a_class_without_weights_is_the_farthest():
 
 def test_rows_too_large_for_the_ridge_are_named():
     X, y, _ = problem((30, 20))
-    with pytest.raises(ValueError, match="is lost beside products of rows as large as"):
+    with pytest.raises(ValueError, match="is lost next to products of rows as large as"):
         CRCClassifier(normalize=False).fit(np.hstack([X, X]) * 1e8, y)
     with pytest.raises(ValueError, match="whose products with others may overflow"):
         CRCClassifier(normalize=False).fit(X * 1e250, y)

@@ -301,7 +301,7 @@ def test_wrong_images(image, message):
 
 
 def test_wrong_sets_and_labels():
-    with pytest.raises(ValueError, match="There are 24 images and 23 labels; give one label an image"):
+    with pytest.raises(ValueError, match="There are 24 images and 23 labels; give one label per image"):
         NaiveBayesNN().fit(IMAGES, Y[:-1])
     with pytest.raises(ValueError, match="There are no images; give images of two classes or more"):
         NaiveBayesNN().fit([], [])

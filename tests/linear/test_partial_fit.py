@@ -63,7 +63,7 @@ def clone_of(model):
 
 
 def test_classes():
-    with pytest.raises(ValueError, match="The first partial_fit must be told all classes"):
+    with pytest.raises(ValueError, match="The first call of partial_fit needs all classes"):
         clone(MODEL).partial_fit(X, Y)
     with pytest.raises(ValueError, match=r"classes=\[7\] is one class only"):
         clone(MODEL).partial_fit(X, np.full(400, 7), classes=[7])

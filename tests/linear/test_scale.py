@@ -54,7 +54,7 @@ def test_size_and_spread(form):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_too_far_off_centre(model, dtype):
-    with pytest.raises(ValueError, match=r"Rows differ from their mean by .* take the mean away first"):
+    with pytest.raises(ValueError, match=r"Rows differ from their mean by .* subtract the mean first"):
         model.fit((X + 1e8).astype(dtype), Y)
     model.fit(np.ones((400, 3), dtype=dtype), Y)  # equal rows are no matter of rounding
     assert len(set(model.predict(Q[:, :3] ** 0))) == 1

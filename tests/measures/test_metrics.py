@@ -173,7 +173,7 @@ def test_a_label_nobody_has():
     [
         ({"predictions": ["class z"] * 3}, "predictions has the label 'class z', which is none of the 2 classes"),
         ({"predictions": ["class a"] * 2}, "2 predictions for 3 items"),
-        ({"predictions": None}, "predictions=None tells nothing"),
+        ({"predictions": None}, "predictions=None says nothing"),
         (
             {"probabilities": np.ones((3, 3))},
             r"probabilities have shape \(3, 3\); expected a row for each of 3 items",
@@ -233,7 +233,7 @@ def test_few_or_constant_differences():
     assert paired([0.9, None, 0.8], [0.8, 0.7, None], 10, 10)["n"] == 1
     assert paired([0.9, 0.8], [0.9, 0.8], 10, 10)["p"] == 1.0
     assert paired([0.9, 0.8], [0.8, 0.7], 10, 10)["p"] == 0.0
-    with pytest.raises(ValueError, match="2 and 1 results make no pairs"):
+    with pytest.raises(ValueError, match="2 and 1 results cannot be paired"):
         paired([1, 2], [1], 10, 10)
 
 
@@ -252,5 +252,5 @@ def test_mcnemar_against_binomial_sums(only_first, only_second):
 
 
 def test_answers_that_make_no_pairs():
-    with pytest.raises(ValueError, match=r"Answers of shape \(2,\) and \(3,\) make no pairs"):
+    with pytest.raises(ValueError, match=r"Answers of shape \(2,\) and \(3,\) cannot be paired"):
         mcnemar([1, 0], [1, 0, 1])

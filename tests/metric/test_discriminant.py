@@ -115,7 +115,7 @@ def test_wrong_settings(settings, message):
 
 def test_wrong_data():
     X, y = noisy_rows(0, m=30)
-    with pytest.raises(ValueError, match="y holds one class only; SoftDiscriminant needs rows of two classes"):
+    with pytest.raises(ValueError, match="y holds only one class; SoftDiscriminant needs rows of two classes"):
         SoftDiscriminant().fit(X, np.zeros(30))
     with pytest.raises(
         ValueError, match="The rows of each class are all equal; give classes with rows that differ"

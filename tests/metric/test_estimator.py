@@ -141,7 +141,7 @@ def test_wrong_data(given, message):
 
 def test_wrong_labels():
     X, y = noisy_rows(0, m=30)
-    with pytest.raises(ValueError, match="y holds one class only; ITML needs rows of two classes or more"):
+    with pytest.raises(ValueError, match="y holds only one class; ITML needs rows of two classes or more"):
         ITML().fit(X, np.zeros(30))
     with pytest.raises(ValueError, match="Unknown label type"):
         ITML().fit(X, y + 0.5)

@@ -239,7 +239,7 @@ def test_sizes_that_cannot_be(good, tmp_path):
     place = whole.rindex(b"PK\x01\x02", 0, whole.index(b"arrays/0.npy", whole.index(b"PK\x01\x02")))
     whole[place + 24 : place + 28] = (2**31).to_bytes(4, "little")
     (tmp_path / "bad").write_bytes(bytes(whole))
-    refused(tmp_path / "bad", "which cannot be")
+    refused(tmp_path / "bad", "declares an impossible")
 
 
 class Evil:
@@ -250,9 +250,9 @@ class Evil:
 def test_pickled_arrays(good, tmp_path):
     objects = npy(np.array([Evil()], dtype=object), allow_pickle=True)
     refused(replaced(good, tmp_path / "objects", objects), "which is not allowed in model files")
-    refused(replaced(good, tmp_path / "pickle", pickle.dumps(Evil())), "is no plain npy array")
+    refused(replaced(good, tmp_path / "pickle", pickle.dumps(Evil())), "is not a plain npy array")
     (tmp_path / "plain").write_bytes(pickle.dumps(Evil()))
-    refused(tmp_path / "plain", "is no model file")
+    refused(tmp_path / "plain", "is not a model file")
 
 
 @pytest.mark.parametrize(
@@ -260,11 +260,11 @@ def test_pickled_arrays(good, tmp_path):
     [
         (npy(np.zeros(3))[:-8], "does not fit its size"),
         (npy(np.zeros(3)) + b"more", "does not fit its size"),
-        (npy(np.zeros(3)).replace(b"(3,), }", b"(2**62,), }"), "is no plain npy array"),
+        (npy(np.zeros(3)).replace(b"(3,), }", b"(2**62,), }"), "is not a plain npy array"),
         (npy(np.zeros(3)).replace(b"(3,), } ", b"(-3,), }"), "does not fit its size"),
         (npy(np.zeros(3, dtype="V8")), "which is not allowed"),
         (npy(np.zeros(3, dtype="M8[s]")), "which is not allowed"),
-        (b"", "is no plain npy array"),
+        (b"", "is not a plain npy array"),
     ],
 )
 def test_arrays_that_are_none(good, tmp_path, content, message):
@@ -276,11 +276,11 @@ def test_arrays_that_are_none(good, tmp_path, content, message):
     [
         (b"{", "is not JSON"),
         (b"\xff\xfe", "is not JSON"),
-        (b'{"format": NaN}', "with NaN, which is no JSON"),
+        (b'{"format": NaN}', "with NaN, which is not JSON"),
         (b'{"format": 1, "x": Infinity}', "with Infinity"),
         (b"[" * 200_000, "nested too deeply"),
-        (b"[1, 2]", "does not tell its format"),
-        (b'{"format": "1"}', "does not tell its format"),
+        (b"[1, 2]", "does not state its format"),
+        (b'{"format": "1"}', "does not state its format"),
         (b'{"format": 1}', "does not fit together"),
         (b'{"format": ' + b"9" * 5000 + b"}", "is not JSON"),
     ],
@@ -354,13 +354,13 @@ def test_other_scikit_learn(good, tmp_path):
 
 
 def test_files_of_other_kinds(tmp_path):
-    refused(tmp_path / "nowhere", "is not there")
+    refused(tmp_path / "nowhere", "does not exist")
     refused(tmp_path, "is a folder")
     (tmp_path / "empty").touch()
-    refused(tmp_path / "empty", "is no model file")
+    refused(tmp_path / "empty", "is not a model file")
     with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
         archive.writestr("a.txt", "text")
-    refused(tmp_path / "zip", "no model of nearboost")
+    refused(tmp_path / "zip", "not a model of nearboost")
 
 
 def test_looking_into_a_file_is_fast(good):

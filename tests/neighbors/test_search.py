@@ -33,7 +33,7 @@ def test_first_gives_views_of_the_nearest():
     assert np.shares_memory(nearer.indices, found.indices)
     assert_same(nearer, nearest(X, X, 2, "l2"))
     for k in (0, 6):
-        with pytest.raises(ValueError, match=f"k={k} is not between 1 and the 5 neighbours at hand"):
+        with pytest.raises(ValueError, match=f"k={k} is not between 1 and the 5 neighbours available"):
             found.first(k)
 
 

@@ -99,5 +99,5 @@ def test_cosine_is_refused():
         N3Classifier(vote_weights="inn", metric="cosine"),
         MLNNClassifier(vote_weights="inn", metric="cosine"),
     ):
-        with pytest.raises(ValueError, match='bring rows to unit length and use metric="l2"'):
+        with pytest.raises(ValueError, match='scale rows to unit length and use metric="l2"'):
             model.fit(X[:50], y[:50])

@@ -21,7 +21,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
     if place.is_dir():
         raise UsageError(f"{place} is a folder; give the name of a file to write.")
     if not place.parent.is_dir():
-        raise UsageError(f"{place.parent} is no folder; make it first, or write {place.name} elsewhere.")
+        raise UsageError(f"{place.parent} is not a folder; make it first, or write {place.name} elsewhere.")
     if place.exists() and not place.stat().st_mode & stat.S_IWUSR:  # replacing it would succeed all the same
         raise UsageError(f"{place} is read-only; make it writable, or give another name.")
     check_folder(place.parent)
@@ -74,7 +74,7 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file as a whole; NaN and infinite numbers are refused."""
     with whole_file(path) as made, open(made, "w", encoding="utf-8") as file:
-        json.dump(content, file, allow_nan=False)  # ASCII: names of files may hold bytes that are no text
+        json.dump(content, file, allow_nan=False)  # ASCII: names of files may hold bytes that are not text
 
 
 def write_arrays(path: Path, **arrays: NDArray[Any] | None) -> None:

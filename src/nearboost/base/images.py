@@ -62,7 +62,7 @@ def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS, pa
     except (ImageError, ImportError):
         raise
     except FileNotFoundError as error:
-        raise ImageError(f"{name} is not there.") from error
+        raise ImageError(f"{name} does not exist.") from error
     except IsADirectoryError as error:
         raise ImageError(
             f"{name} is a folder; give a list of its images, as in sorted(Path({name!r}).glob('*.png')), "
@@ -221,7 +221,7 @@ def as_images(given: Any) -> Sequence[Any]:
         return [given]
     if not hasattr(given, "__len__") or not hasattr(given, "__getitem__") or isinstance(given, Mapping):
         raise ValueError(
-            f"Got {type(given).__name__} where images are wanted; give a list of arrays or of paths, or a "
+            f"Got {type(given).__name__} where images are expected; give a list of arrays or of paths, or a "
             "sequence with a length."
         )
     return given
@@ -285,7 +285,7 @@ def _whole(dtype: np.dtype[Any]) -> float:
 def _check_values(pixels: NDArray[Any], scaling: str, which: str) -> None:
     if scaling == "dtype" and pixels.dtype.kind in "ui" and pixels.dtype.itemsize > 2:
         raise ValueError(
-            f"{which} is of dtype {pixels.dtype}, which does not tell its largest value; convert it to uint8 or "
+            f"{which} is of dtype {pixels.dtype}, which does not imply a largest value; convert it to uint8 or "
             'uint16 or use scaling="image".'
         )
     if pixels.dtype.kind == "u":

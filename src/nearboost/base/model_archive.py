@@ -110,7 +110,7 @@ class Archive:
     def _check_entries(self, max_bytes: int) -> None:
         listed, entries = self._file.infolist(), self._entries
         if HEADER not in entries:
-            raise ModelFileError("is a zip file but no model of nearboost: it has no header.")
+            raise ModelFileError("is a zip file but not a model of nearboost: it has no header.")
         if len(listed) != len(entries) or len(listed) > MOST_ARRAYS + 2:
             raise ModelFileError(f"holds {len(listed):,} members, some twice or more than {MOST_ARRAYS:,}.")
         expected = {HEADER, HEADER_SUM} | {array_name(i) for i in range(len(entries) - 2)}
@@ -120,7 +120,7 @@ class Archive:
         for entry in listed:
             packed_well = entry.file_size > MOST_RATIO * max(entry.compress_size, 1)
             if packed_well or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ModelFileError(f"declares {entry.file_size:,} bytes for {entry.filename}, which cannot be.")
+                raise ModelFileError(f"declares an impossible {entry.file_size:,} bytes for {entry.filename}.")
         if entries[HEADER].file_size > MOST_HEADER or entries[HEADER_SUM].file_size != 64:
             raise ModelFileError(f"declares a header of {entries[HEADER].file_size:,} bytes, which is too large.")
         if self.n_bytes > max_bytes:
@@ -142,7 +142,7 @@ class Archive:
         except ValueError:
             raise ModelFileError("has a header that is not JSON.") from None
         if not isinstance(header, dict) or not isinstance(header.get("format"), int):
-            raise ModelFileError("has a header that does not tell its format.")
+            raise ModelFileError("has a header that does not state its format.")
         return header
 
     def array(self, number: Any) -> NDArray[Any]:
@@ -160,7 +160,7 @@ class Archive:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ModelFileError(f"has a header with {name}, which is no JSON.")
+    raise ModelFileError(f"has a header with {name}, which is not JSON.")
 
 
 def _read_array(file: _Summed, entry: zipfile.ZipInfo) -> NDArray[Any]:
@@ -170,7 +170,7 @@ def _read_array(file: _Summed, entry: zipfile.ZipInfo) -> NDArray[Any]:
             raise ValueError
         shape, in_columns, dtype = np.lib.format.read_array_header_2_0(stream)
     except Exception:  # NumPy lets Python's parser of literals raise what it likes
-        raise ModelFileError(f"has a member, {entry.filename}, that is no plain npy array.") from None
+        raise ModelFileError(f"has a member, {entry.filename}, that is not a plain npy array.") from None
     if dtype.hasobject or dtype.kind not in KINDS:
         raise ModelFileError(f"has an array, {entry.filename}, of {dtype}, which is not allowed in model files.")
     if any(side < 0 for side in shape) or prod(shape) * dtype.itemsize != entry.file_size - file.n_bytes:
@@ -197,7 +197,7 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
         with zipfile.ZipFile(path) as file:
             yield Archive(file, max_bytes, path.stat().st_size)
     except FileNotFoundError:
-        raise ModelFileError(f"{path} is not there; give a file that `nearboost fit` wrote.") from None
+        raise ModelFileError(f"{path} does not exist; give a file that `nearboost fit` wrote.") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path} is a folder; give a file that `nearboost fit` wrote.") from None
     except ModelFileError as error:
@@ -205,7 +205,8 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
     except BROKEN as error:
         said = str(error).partition("\n")[0].rstrip(".")
         raise ModelFileError(
-            f"{path} is no model file, or is cut short or damaged ({said or type(error).__name__}); fetch it anew."
+            f"{path} is not a model file, or it is cut short or damaged ({said or type(error).__name__}); fetch "
+            "it again."
         ) from None
     except MISFITS as error:
         raise misfit(path, error) from None

@@ -108,7 +108,7 @@ def _of_this_format(header: dict[str, Any]) -> dict[str, Any]:
         if step not in UPGRADES:
             raise ModelFileError(
                 f"is of format {found}, which is no longer read; load it with nearboost {writer}, which wrote it, "
-                "or fit the model anew."
+                "or fit the model again."
             )
         header = UPGRADES[step](header)
     return header
@@ -120,7 +120,7 @@ def _warn_of_version(path: Path, header: dict[str, Any]) -> None:
     if written.split(".")[:2] != here.split(".")[:2] and any(map(_is_theirs, objects_in(header["root"]))):
         warnings.warn(
             f"{path} holds objects of scikit-learn {written}, and this is {here}; compare some predictions, "
-            "or fit the model anew.",
+            "or fit the model again.",
             UserWarning,
             stacklevel=3,
         )

@@ -188,7 +188,7 @@ class Decoder:
     def _bytes(self, content: Any, depth: int) -> bytes:
         array = self.decode(content, depth)
         if array.dtype != np.uint8:
-            raise ModelFileError("holds bytes that are none.")
+            raise ModelFileError("holds bytes that cannot be decoded.")
         return bytes(array.tobytes())
 
     def _tuple(self, content: Any, depth: int) -> tuple[Any, ...]:
@@ -278,5 +278,5 @@ def check_names(kind: type, name: str, settings: dict[str, Any], rest: dict[str,
     if unknown:
         raise ModelFileError(
             f"holds a {name} of another version, which differs in {unknown[0]}; load it with the version of "
-            "nearboost that wrote it (`nearboost info` tells which), or fit the model anew."
+            "nearboost that wrote it (`nearboost info` says which), or fit the model again."
         )

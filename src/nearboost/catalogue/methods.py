@@ -100,7 +100,7 @@ def find_method(name: str) -> Method:
     if "=" in base:
         raise UsageError(f"{base!r} is a setting without a method; {WRITTEN}.")
     if base not in METHODS:
-        raise UsageError(f"There is no method {base!r}; there are {', '.join(METHODS)}.")
+        raise UsageError(f"There is no method {base!r}; choose from {', '.join(METHODS)}.")
     method = METHODS[base]
     if not pairs:
         return method

@@ -192,7 +192,7 @@ def choose_folder(settings: Settings, dataset: Dataset) -> Path:
     check_folder(folder)
     foreign = [folder / name for name in WRITTEN if (folder / name).exists()]
     if foreign and not (folder / RUNS_FOLDER / MARK).exists():
-        raise UsageError(f"{foreign[0]} did not come from here; give another output folder with --out.")
+        raise UsageError(f"{foreign[0]} was not written by nearboost; give another output folder with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

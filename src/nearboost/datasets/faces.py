@@ -13,7 +13,7 @@ NAMES = {"ar": r"ar([^a-z].*)?", "yale-b": r".*yale_?b.*", "orl": r".*orl.*"}  #
 def read_faces(path: Path, key: str) -> Dataset:
     """The rows of a .mat file, compared with the set they should be."""
     if path.suffix.lower() != ".mat":
-        raise DataError(f"{path} is no .mat file; expected one with fea and gnd, or with TrainSet and TestSet.")
+        raise DataError(f"{path} is not a .mat file; expected one with fea and gnd, or with TrainSet and TestSet.")
     found = read_vectors(path)
     if key == "ar" and found.part is None:
         raise DataError(f"{path} has no TrainSet and TestSet; expected one for each session of AR.")

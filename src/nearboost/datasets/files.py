@@ -23,7 +23,7 @@ class Found:
     def notes(self) -> tuple[str, ...]:
         """A sentence, where something other than images was passed over."""
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.passed_over.items()))
-        return (f"Passed over what is no image: {kinds}.",) if kinds else ()
+        return (f"Skipped files that are not images: {kinds}.",) if kinds else ()
 
 
 def find_images(folder: Path, found: Found | None = None, *, deep: bool = True) -> list[str]:
@@ -78,7 +78,9 @@ def folder_of(path: str | os.PathLike[str]) -> Path:
     """A folder that is there."""
     folder = Path(path)
     if not folder.is_dir():
-        raise DataError(f"{folder} is {'a file' if folder.exists() else 'not there'}; give the path of a folder.")
+        raise DataError(
+            f"{folder} {'is a file' if folder.exists() else 'does not exist'}; give the path of a folder."
+        )
     return folder
 
 
@@ -115,7 +117,7 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
         raise DataError(f"{folder} cannot be listed ({error.strerror}); check its permissions.") from error
     for one in found:
         if not _is_text(one.name) and one.is_dir():  # perhaps a class: not to be passed over
-            raise DataError(f"{folder} holds the folder {os.fsencode(one.name)!r}, which is no UTF-8; rename it.")
+            raise DataError(f"{folder} holds the folder {os.fsencode(one.name)!r}, which is not UTF-8; rename it.")
     return found
 
 

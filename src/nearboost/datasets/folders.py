@@ -85,9 +85,9 @@ def files_named(root: Path, folder: Path, names: Iterable[str], source: Path) ->
             raise DataError(f"{source} names {path!r}, which lies outside of {root}; use paths within it.")
     missing = [relative(path, root) for path in paths if not os.path.isfile(path)]
     if missing:
-        are = "is" if len(missing) == 1 else "are"
+        do = "does" if len(missing) == 1 else "do"
         raise DataError(
-            f"{source} names {counted(len(missing), 'file')} that {are} not there: {join_names(missing, 3)}."
+            f"{source} names {counted(len(missing), 'file')} that {do} not exist: {join_names(missing, 3)}."
         )
     repeated = len(paths) - len(set(paths))
     if repeated:

@@ -119,7 +119,7 @@ def open_dataset(
     check_choice("layout", layout, ("auto", *LAYOUTS))
     place = Path(os.path.abspath(path))  # valid wherever a child process runs
     if not place.exists():
-        raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
+        raise DataError(f"{place} does not exist; give a folder of images, or a file of rows with its labels.")
     if layout == "auto":
         layout = next(name for name, known in LAYOUTS.items() if known.fits(place))
     found = LAYOUTS[layout].read(place)

@@ -85,14 +85,14 @@ def _open(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
 
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there; give the path of a .mat file.")
+        raise FileNotFoundError(f"{path} does not exist; give the path of a .mat file.")
     with path.open("rb") as file:
         if file.read(len(HDF5)) == HDF5:
-            raise ValueError(f"{path} is of MATLAB 7.3; write it again with save(..., '-v7').")
+            raise ValueError(f"{path} is a MATLAB 7.3 file; write it again with save(..., '-v7').")
     try:
         return loadmat(path, squeeze_me=False, struct_as_record=True)
     except Exception as error:  # a damaged file makes SciPy raise almost anything
-        raise ValueError(f"{path} is no readable .mat file ({error}); it may be cut off.") from error
+        raise ValueError(f"{path} is not a readable .mat file ({error}); it may be cut off.") from error
 
 
 def _read_struct(path: Any, name: str, struct: NDArray[Any]) -> "_Counted":
@@ -120,7 +120,7 @@ class _Counted:
             )
         for what, numbers in ((name, self.values), (f"the labels of {name}", self.labels)):
             if numbers.dtype.kind not in "uif" or not np.isfinite(numbers).all():
-                raise ValueError(f"{path}: {what} holds something else than finite numbers.")
+                raise ValueError(f"{path}: {what} holds something other than finite numbers.")
 
     def rows(self, axis: int) -> NDArray[Any]:
         """One row for each label."""

@@ -23,7 +23,7 @@ def read_parquet(file: Path) -> tuple[NDArray[Any], LabelTable]:
         with ParquetFile(file, memory_map=True) as parquet:
             return _rows(file, parquet), _words(file, parquet)
     except (ArrowException, OSError) as error:
-        raise DataError(f"{file} is no readable Parquet file ({str(error).splitlines()[0]}).") from error
+        raise DataError(f"{file} is not a readable Parquet file ({str(error).splitlines()[0]}).") from error
 
 
 def _words(file: Path, parquet: Any) -> LabelTable:

@@ -96,7 +96,9 @@ def read_gtsrb_npz(path: Path) -> Dataset:
     if missing:
         raise DataError(f"{path} has no {missing[0]}; expected {', '.join(ARRAYS)}.")
     if arrays["track_train"].shape != arrays["y_train"].shape:
-        raise DataError(f"{path} has other shapes of track_train and y_train; expected a number for each image.")
+        raise DataError(
+            f"{path} has track_train and y_train of different shapes; expected a number for each image."
+        )
     y, y_test = (np.char.zfill(arrays[name].astype(str), 5) for name in ("y_train", "y_test"))
     tracks = np.char.add(np.char.add(y, "/"), np.char.zfill(arrays["track_train"].astype(str), 5))
     groups = np.concatenate([tracks, [f"test/{i:05d}" for i in range(len(y_test))]])

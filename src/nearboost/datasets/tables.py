@@ -89,10 +89,10 @@ def read_rows(path: Path) -> list[list[str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as UTF-8 text ({error}); save it again so.") from error
+        raise DataError(f"{path} cannot be read as UTF-8 text ({error}); save it as UTF-8.") from error
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
     try:
         return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
     except csv.Error as error:
-        raise DataError(f"{path} is no readable CSV file ({error}).") from error
+        raise DataError(f"{path} is not a readable CSV file ({error}).") from error

@@ -32,11 +32,11 @@ def read_vectors(path: str | os.PathLike[str]) -> Dataset:
             raise DataError(f"{place} has no X.npy; expected X.npy with y.npy or labels.csv beside it.")
         return _read_npy(file, place.resolve().name)
     if not place.is_file():
-        raise DataError(f"{place} is not there; give a folder of images, or a file of rows with its labels.")
+        raise DataError(f"{place} does not exist; give a folder of images, or a file of rows with its labels.")
     readers = dict(zip(VECTOR_ENDINGS, (_read_npy, _read_npz, _read_mat, _read_parquet), strict=True))
     reader = readers.get(place.suffix.lower())
     if reader is None:
-        raise DataError(f"{place} is of no known kind; expected {', '.join(readers)} or a folder of images.")
+        raise DataError(f"{place} is of an unknown kind; expected {', '.join(readers)} or a folder of images.")
     return reader(place, place.stem)
 
 
@@ -150,7 +150,7 @@ def vector_dataset(
         )
     if groups is not None and np.shape(groups) != (len(rows),):
         raise DataError(
-            f"{file} has {len(rows):,} rows for groups of shape {np.shape(groups)}; expected one a row."
+            f"{file} has {len(rows):,} rows for groups of shape {np.shape(groups)}; expected one per row."
         )
     if not rows.size:
         raise DataError(f"{file} has rows of shape {rows.shape}; expected some.")
@@ -178,19 +178,21 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
     if labels.ndim == 2:
         if not np.isin(labels, (0, 1)).all():
             raise DataError(
-                f"{file} has labels of shape {labels.shape} that are not all 0 or 1; expected one a row."
+                f"{file} has labels of shape {labels.shape} that are not all 0 or 1; expected one per row."
             )
         return labels.astype(np.int8), tuple(str(i) for i in range(labels.shape[1]))
     if labels.ndim != 1 or labels.dtype.kind not in "uifbUS":
-        raise DataError(f"{file} has labels of shape {labels.shape} and type {labels.dtype}; expected one a row.")
+        raise DataError(
+            f"{file} has labels of shape {labels.shape} and type {labels.dtype}; expected one per row."
+        )
     if labels.dtype.kind == "f":
         if not (np.array_equal(labels, np.rint(labels)) and (np.abs(labels) < MOST_LABEL).all()):  # NaN as well
-            raise DataError(f"{file} has labels that are no whole numbers; expected class numbers or names.")
+            raise DataError(f"{file} has labels that are not whole numbers; expected class numbers or names.")
         labels = labels.astype(np.int64)
     try:
         return as_labels(np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels)
     except (UnicodeError, SystemError) as error:  # the latter where bytes are no letters at all
-        raise DataError(f"{file} has labels that are no text ({_first(error)}); expected UTF-8.") from error
+        raise DataError(f"{file} has labels that are not text ({_first(error)}); expected UTF-8.") from error
 
 
 def check_finite(file: Path, rows: NDArray[Any]) -> None:
@@ -224,10 +226,10 @@ def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
 def _unreadable(file: Path, error: Exception) -> DataError:
     if "object" in str(error).lower():  # as NumPy says of arrays that hold them
         return DataError(
-            f"{file} is no readable {file.suffix} file of numbers or text: it holds Python objects, whose loading "
-            f"could run code; save labels as text, y.astype(str), and rows as numbers."
+            f"{file} is not a readable {file.suffix} file of numbers or text: it holds Python objects, and "
+            f"loading these could run code; save labels as text, y.astype(str), and rows as numbers."
         )
-    return DataError(f"{file} is no readable {file.suffix} file of numbers or text ({_first(error)}).")
+    return DataError(f"{file} is not a readable {file.suffix} file of numbers or text ({_first(error)}).")
 
 
 def _first(error: Exception) -> str:

@@ -69,7 +69,9 @@ def _read_part(root: Path, words: str) -> tuple[list[str], NDArray[np.int8]]:
     numbers = list(columns[0])
     for name, column in zip(VOC_CLASSES, columns, strict=True):
         if list(column) != numbers:
-            raise DataError(f"{root / LISTS}/{name}_{words}.txt lists other images than that of {VOC_CLASSES[0]}.")
+            raise DataError(
+                f"{root / LISTS}/{name}_{words}.txt lists different images from that of {VOC_CLASSES[0]}."
+            )
     return numbers, np.array([list(column.values()) for column in columns], dtype=np.int8).T
 
 

@@ -235,7 +235,7 @@ def kept_on_disk(rows: NDArray[Any]) -> NDArray[Any]:
             file.flush()
         except OSError as error:
             raise OSError(
-                f"A part of the features could not be kept in {tempfile.gettempdir()} ({error.strerror}); let "
-                "TMPDIR name a folder with more room."
+                f"A part of the features could not be kept in {tempfile.gettempdir()} ({error.strerror}); set "
+                "TMPDIR to a folder with more room."
             ) from error
         return np.memmap(file, rows.dtype, "r+", shape=rows.shape)

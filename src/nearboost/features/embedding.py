@@ -75,7 +75,7 @@ class Network:
     def check(self) -> None:
         """Refuse bytes that do not fit their hash, and weights that lie in other files."""
         if hashlib.sha256(self.content).hexdigest() != self.sha256:
-            raise ValueError(f"The network {self.name} does not fit its hash; fetch the model file anew.")
+            raise ValueError(f"The network {self.name} does not fit its hash; fetch the model file again.")
         if ELSEWHERE in self.content:
             raise ValueError(
                 f"The network {self.name} keeps weights in files of their own, which a model file cannot hold; "
@@ -253,7 +253,7 @@ class Embedding(TransformerMixin, FixedDescriptor):
             return self.path_to_onnx
         path = Path(self.path_to_onnx)
         if not path.is_file():
-            raise ValueError(f"path_to_onnx={str(path)!r} is no file; give that of a network.")
+            raise ValueError(f"path_to_onnx={str(path)!r} is not a file; give that of a network.")
         return path
 
     def model_state(self) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def find_files(source: Any) -> list[Path]:
         return [Path(path) for path in source]
     folder = Path(source)
     if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder; give one, or a list of files.")
+        raise ValueError(f"{folder} is not a folder; give one, or a list of files.")
     found = [path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_ENDINGS and path.is_file()]
     return sorted(found, key=lambda path: path.relative_to(folder).parts)
 

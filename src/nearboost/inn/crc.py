@@ -105,7 +105,7 @@ class RidgeCodes:
             self._factor = cho_factor(products, lower=True, overwrite_a=True)
         except LinAlgError:
             raise ValueError(
-                f"regularization={regularization:g} is lost beside products of rows as large as "
+                f"regularization={regularization:g} is lost next to products of rows as large as "
                 f"{products.max():.3g}; use a larger one, or divide the rows by a number."
             ) from None
 

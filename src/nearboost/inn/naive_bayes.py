@@ -133,7 +133,7 @@ class NaiveBayesNN(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         sets, labels = LocalSets.of(X), column_or_1d(y)
         check_classification_targets(labels)
         if len(sets) != len(labels):
-            raise ValueError(f"There are {len(sets)} images and {len(labels)} labels; give one label an image.")
+            raise ValueError(f"There are {len(sets)} images and {len(labels)} labels; give one label per image.")
         self.classes_, of_images = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             given = "The labels hold one class only" if len(labels) else "There are no images"

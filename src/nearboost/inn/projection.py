@@ -269,7 +269,7 @@ class SRLP(GraphProjection):
     0.964
     """
 
-    _cure = "lower regularization, or bring rows to unit length"
+    _cure = "lower regularization, or scale rows to unit length"
 
     def __init__(
         self,

@@ -196,7 +196,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
             if given is not settled and given != settled:
                 raise ValueError(
                     f"{name}={given!r} was {settled!r} when learning began, and partial_fit goes on with that; "
-                    "set it back, or begin anew with fit or a clone."
+                    "set it back, or start again with fit or a clone."
                 )
         if classes is not None and not self._coding.multilabel:
             names = names_and_numbers("classes", classes)[0]

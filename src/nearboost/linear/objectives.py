@@ -83,7 +83,7 @@ def check_loss(name: object) -> None:
     """The loss must be calibrated, of bounded curvature."""
     if name == "exp":
         raise ValueError(
-            "loss='exp' is refused because its curvature has no bound, so second moments say nothing about its "
+            "loss='exp' is refused because its curvature is unbounded, so second moments say nothing about its "
             "Hessian and no step is safe; use 'log'."
         )
     if name != "auto" and name not in NAMES:

@@ -21,7 +21,7 @@ def measure_scale(rows: Rows, sample: NDArray[np.integer], dtype: np.dtype) -> f
     if 0 < spread < least:
         raise ValueError(
             f"Rows differ from their mean by {np.sqrt(spread):.1g} of their size, too little for second moments "
-            f"in {dtype}; take the mean away first (StandardScaler)."
+            f"in {dtype}; subtract the mean first (StandardScaler)."
         )
     return 1.0 if size == 0 or SMALLEST <= size <= LARGEST else float(2.0 ** -np.round(np.log2(size)))
 

@@ -105,7 +105,7 @@ class Coding:
         if len(unknown):
             raise ValueError(
                 f"y holds {plain(unknown[0])}, which is not among the classes given to the first partial_fit; "
-                "announce all classes there."
+                "list all classes there."
             )
         return targets_from_classes(np.searchsorted(self.classes, y), len(self.classes))
 
@@ -126,7 +126,7 @@ def announced(y: NDArray[Any], classes: ArrayLike | None) -> Coding:
     if coding.multilabel:
         return coding
     if classes is None:
-        raise ValueError("The first partial_fit must be told all classes that will come; give them as classes=.")
+        raise ValueError("The first call of partial_fit needs all classes that will come; give them as classes=.")
     names = names_and_numbers("classes", classes)[0]
     if len(names) < 2:
         raise ValueError(f"classes={names} is one class only; a classifier needs at least two.")

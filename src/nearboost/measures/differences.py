@@ -43,7 +43,7 @@ def paired(
     (0.0133, 0.1271)
     """
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} and {len(second)} results make no pairs; give both on the same splits.")
+        raise ValueError(f"{len(first)} and {len(second)} results cannot be paired; give both on the same splits.")
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     differences = np.array([a - b for a, b in pairs], dtype=np.float64)
     found = {**summary(differences.tolist()), "t": None, "p": None, "n": len(pairs)}
@@ -87,7 +87,7 @@ def mcnemar(first_is_right: ArrayLike, second_is_right: ArrayLike) -> dict[str, 
     first, second = np.asarray(first_is_right, dtype=bool), np.asarray(second_is_right, dtype=bool)
     if first.shape != second.shape or first.ndim != 1 or not first.size:
         raise ValueError(
-            f"Answers of shape {first.shape} and {second.shape} make no pairs; give one for each item."
+            f"Answers of shape {first.shape} and {second.shape} cannot be paired; give one for each item."
         )
     from scipy.stats import binomtest
 

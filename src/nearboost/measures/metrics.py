@@ -59,7 +59,7 @@ def measure(
     if several:
         return _several_labels(truth.astype(bool), predictions, classes, chances, ranking)
     if predictions is None:
-        raise ValueError("predictions=None tells nothing; give a class name for each item.")
+        raise ValueError("predictions=None says nothing; give a class name for each item.")
     codes, said = encode_labels(truth, classes, "y_true"), encode_labels(predictions, classes, "predictions")
     counts = np.array(confusion(truth, predictions, classes))
     tested = [value for value in class_accuracies(counts) if value is not None]

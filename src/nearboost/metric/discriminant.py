@@ -88,7 +88,7 @@ class SoftDiscriminant(LinearMetric):
         check_spread(X)
         classes, encoded = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError("y holds one class only; SoftDiscriminant needs rows of two classes or more.")
+            raise ValueError("y holds only one class; SoftDiscriminant needs rows of two classes or more.")
         counts = np.bincount(encoded)
         means = class_means(X, encoded, counts)
         covariance = covariance_within(X, encoded, means)

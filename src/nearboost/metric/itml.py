@@ -131,7 +131,7 @@ class ITML(LinearMetric):
         check_classification_targets(y)
         classes, encoded = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError("y holds one class only; ITML needs rows of two classes or more.")
+            raise ValueError("y holds only one class; ITML needs rows of two classes or more.")
         n_pairs = 20 * len(classes) ** 2 if self.n_constraints is None else self.n_constraints
         random_state = self._generator()
         pairs = draw_pairs(len(X), n_pairs, random_state)
@@ -267,7 +267,7 @@ def split_metric(factor: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     metric = components.T @ components
     if np.any(np.diag(components) ** 2 < LEAST_PIVOT * np.diag(metric)):
         warnings.warn(
-            "The pairs shrink some direction to less than float64 can tell from nothing, so it was kept a little "
+            "The pairs shrink some direction to less than float64 can tell from zero, so it was kept slightly "
             "wider; remove outlying rows, or lower gamma.",
             UserWarning,
             stacklevel=4,

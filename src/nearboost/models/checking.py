@@ -178,12 +178,12 @@ def find_suspects(
 def check_suspects_target(out: Path) -> Path:
     """Where the table goes; pages and tables that came from elsewhere are not written over."""
     if out.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{out} is no name for a page; give one that ends in .html.")
+        raise UsageError(f"{out} is not the name of a page; give one that ends in .html.")
     table = out.with_suffix(".csv")
     for file, is_ours in ((out, is_suspects_page), (table, is_suspects_table)):
         check_target(file)
         if file.exists() and not is_ours(file.read_text(encoding="utf-8", errors="replace")):
-            raise UsageError(f"{file} is there and did not come from here; give another name with --out.")
+            raise UsageError(f"{file} exists and was not written by nearboost; give another name with --out.")
     return table
 
 

@@ -126,7 +126,7 @@ def legible(text: str, size: int) -> tuple[str, Any]:
 
 @cache
 def find_font(name: str | None, size: int) -> Any:
-    """Pillow's own font, or one of the system; None where it is not there."""
+    """Pillow's own font, or one of the system; None if there is none."""
     fonts = needs("PIL.ImageFont")
     try:
         return fonts.load_default(size) if name is None else fonts.truetype(name, size)
@@ -153,7 +153,7 @@ def check_picture(item: str, out: Path | None) -> Path:
     """Where the picture of an item's voters goes: where ``out`` says, or into the present folder."""
     path = out or Path(f"{Path(item).stem}-voters.png")
     if path.suffix.lower() != ".png":
-        raise UsageError(f"{path} is to hold a picture; give a name that ends in .png.")
+        raise UsageError(f"{path} must be a picture; give a name that ends in .png.")
     check_target(path)
     if path.exists() and Path(item).exists() and path.samefile(item):
         raise UsageError(f"{path} is the image to be explained; give another name for the picture.")

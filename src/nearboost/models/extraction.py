@@ -38,7 +38,7 @@ def extract_rows(
     if dataset.is_multilabel:
         raise DataError(f"{dataset.name} has items with several labels, which labels.csv cannot hold.")
     if (out / "X.npy").exists() and not (out / "store").exists():
-        raise DataError(f"{out} holds an X.npy that did not come from here; give another folder.")
+        raise DataError(f"{out} holds an X.npy that was not written by nearboost; give another folder.")
     out.mkdir(parents=True, exist_ok=True)
     images = [str(item) for item in dataset.items]
     if model is None:

@@ -85,7 +85,7 @@ def _images(paths: Sequence[Path]) -> Items:
 
 def _rows(path: Path) -> Items:
     if not path.exists():
-        raise DataError(f"{path} is not there; give a file of rows, such as X.npy.")
+        raise DataError(f"{path} does not exist; give a file of rows, such as X.npy.")
     if (path / "X.npy").is_file():
         path = path / "X.npy"
     rows: Any = None

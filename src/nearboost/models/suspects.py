@@ -134,7 +134,7 @@ def held_out(
 
 def _refuse_several(model: Model) -> None:
     if model.origins is not None and model.origins.labels.ndim == 2:
-        raise ValueError("Items with several labels have no suspects yet; fit a model to one label an item.")
+        raise ValueError("Items with several labels have no suspects yet; fit a model to one label per item.")
 
 
 def _worst(chances: NDArray[np.float64], truth: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -41,7 +41,7 @@ class Neighbors:
             The first k columns.
         """
         if not 1 <= k <= self.n_neighbors:
-            raise ValueError(f"k={k} is not between 1 and the {self.n_neighbors} neighbours at hand.")
+            raise ValueError(f"k={k} is not between 1 and the {self.n_neighbors} neighbours available.")
         return Neighbors(self.indices[:, :k], self.distances[:, :k])
 
 

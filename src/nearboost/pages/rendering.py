@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 
 def fill(template: str, package: str = "nearboost.pages", **values: Any) -> str:
-    """The page of a template with style and script inside; bytes of file names that are no text become ``?``."""
+    """The page of a template with style and script inside; bytes of file names that are not text become ``?``."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("nearboost.pages")]),
         autoescape=True,

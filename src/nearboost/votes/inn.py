@@ -25,7 +25,7 @@ class CodeVotes:
     def __post_init__(self) -> None:
         if self.metric == "cosine":
             raise ValueError(
-                'vote_weights="inn" adds rows up, which metric="cosine" cannot measure; bring rows to unit length '
+                'vote_weights="inn" adds rows up, which metric="cosine" cannot measure; scale rows to unit length '
                 'and use metric="l2".'
             )
 
