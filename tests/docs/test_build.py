@@ -31,9 +31,9 @@ def test_reference_names_everything_public(module):
 
 
 def test_reference_shows_a_name_once():
-    page = hook("api").on_page_markdown("::: nearboost\n\n::: nearboost.neighbors\n")
-    assert page.count("### NeighborSearch\n") == 1
-    assert page.count("### as_csr\n") == 1
+    page = hook("api").on_page_markdown("::: nearboost\n\n::: nearboost.models\n")
+    assert page.count("### load\n") == 1
+    assert page.count("### load_model\n") == 1
 
 
 def test_reference_shows_parameters_and_methods():

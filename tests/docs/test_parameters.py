@@ -18,14 +18,16 @@ from nearboost.features.embedding import Network
 from nearboost.features.fixed import FixedDescriptor
 from nearboost.features.store import Entry
 from nearboost.inn.explanation import CodeExplanation
+from nearboost.neighbors import SearchMethod
 
-RETURNED = [Explanation, CodeExplanation, Diagnostics, Entry, Network]  # by public methods, and documented as such
+# What public methods return or take, and what a back end of search implements.
+BESIDES = [Explanation, CodeExplanation, Diagnostics, Entry, Network, SearchMethod]
 read_docstring, public_methods = hook("docstrings").read_docstring, hook("api").public_methods
 
 
 def public_things():
     modules = [import_module(name) for name in PUBLIC]
-    things = [getattr(module, name) for module in modules for name in module.__all__] + RETURNED
+    things = [getattr(module, name) for module in modules for name in module.__all__] + BESIDES
     unique = {id(thing): thing for thing in things if callable(thing)}.values()
     return [thing for thing in unique if not (inspect.isclass(thing) and issubclass(thing, Exception))]
 

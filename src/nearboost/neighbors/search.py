@@ -13,7 +13,18 @@ from nearboost.neighbors.graph import Neighbors
 
 
 class SearchMethod(Protocol):
-    """What a back end implements; ``metrics`` are those that it can search by."""
+    """What a back end of `NeighborSearch` implements.
+
+    Parameters
+    ----------
+    rows : MeasuredRows
+        The rows to search. Missing libraries and devices are reported here.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        Metrics that it can search by.
+    """
 
     metrics: ClassVar[tuple[str, ...]]
 
@@ -23,11 +34,28 @@ class SearchMethod(Protocol):
     def search(
         self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Indices and distances of the k nearest allowed rows; where there are fewer, ``NO_ROW`` and inf.
+        """The k nearest allowed rows of each query.
 
-        A row is not allowed where its group is the query's; a query of group -1 has all rows to choose from, and
-        ``groups`` is empty where all queries do. Distances are those of `MeasuredRows`, and of equal ones the
+        A row is not allowed if its group is the query's. Distances are those of `MeasuredRows`; of equal ones, the
         lower index comes first.
+
+        Parameters
+        ----------
+        Q : ndarray of shape (n_queries, n_features)
+            The queries.
+        k : int
+            Number of neighbours.
+        groups : ndarray of int32, of shape (n_rows,) or (0,)
+            Group of each row; empty if all queries may choose from all rows.
+        query_groups : ndarray of int32, of shape (n_queries,)
+            Group of each query; -1 may choose from all rows.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_queries, k), int32
+            Rows, nearest first; ``NO_ROW`` where there are too few.
+        distances : ndarray of shape (n_queries, k)
+            Their distances; inf where there are too few.
         """
 
 
