@@ -7,8 +7,8 @@ import typer
 
 from nearboost.cli.common import Exit, command, echo, echo_json, echo_table, notify, progress, report_skipped
 
-FEATURES = "Descriptors of images, with commas: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE."
-METHODS = "Methods, with commas, or all; with settings as in n3:n_prototypes=0.1."
+FEATURES = "Image descriptors, separated by commas: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE."
+METHODS = "Methods, separated by commas, or all; settings as in n3:n_prototypes=0.1."
 PROTOCOL = "fixed, half, 30-per-class, 100-per-class/50, 5-fold, grouped-half, grouped-5-fold."
 # What happens without an option; shown as its default.
 USUAL_METHODS = "knn,weighted-knn,unn,n3,innc,slnd,linear-svm,rbf-svm"
@@ -21,29 +21,34 @@ def compare(
     features: Annotated[str, typer.Option(help=FEATURES, show_default="gist; none for vectors")] = "",
     methods: Annotated[str, typer.Option(help=METHODS, show_default=USUAL_METHODS)] = "",
     protocol: Annotated[str, typer.Option(help=PROTOCOL, show_default=USUAL_PROTOCOL)] = "",
-    repeats: Annotated[int, typer.Option(min=1, help="How often the splits are drawn.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of the first draw; the next ones count on.")] = 0,
-    classes: Annotated[str, typer.Option(help="Only these, two or more, with commas.", show_default="all")] = "",
+    repeats: Annotated[int, typer.Option(min=1, help="Number of times the splits are drawn.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first draw; later ones count up from it.")] = 0,
+    classes: Annotated[
+        str, typer.Option(help="Use only these classes, two or more, separated by commas.", show_default="all")
+    ] = "",
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the report.", show_default="compare- and the name of the data")
+        Path | None,
+        typer.Option(help="Folder to write the report to.", show_default="compare- and the name of the data"),
     ] = None,
-    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
     scale: Annotated[
         bool,
-        typer.Option("--scale", help="Give features mean 0 and deviation 1; else rows are taken as they are."),
+        typer.Option("--scale", help="Scale features to mean 0 and deviation 1; otherwise rows stay as they are."),
     ] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Of each method.", show_default="all cores")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads per method.", show_default="all cores")
+    ] = None,
     run_timeout: Annotated[
         float | None,
         typer.Option(min=0.001, help="Seconds that a method may take on one split.", show_default="no limit"),
     ] = None,
     cell_timeout: Annotated[float | None, typer.Option(min=0.001, hidden=True)] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Recompute results that exist already.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> Exit:
     """Compare methods on your data, on the same splits, and write a report.
 
-    Each method runs on each split in a process of its own. A second call goes on where the first one was.
+    Each method runs on each split in a process of its own. A second call resumes where the first one stopped.
 
     Example: `nearboost compare pictures --features gist --methods knn,n3,rbf-svm --repeats 5 --out report`
     """

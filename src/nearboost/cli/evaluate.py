@@ -13,15 +13,15 @@ def evaluate(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     data: Annotated[str, typer.Argument(help="Folder of images or file of vectors.", show_default=False)],
     part: Annotated[
-        str, typer.Option(help="Items to ask about: all, train or test; auto is test where the data is divided.")
+        str, typer.Option(help="Items to evaluate on: all, train or test; auto means test if the data is divided.")
     ] = "auto",
-    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all measures as JSON.")] = False,
 ) -> Exit:
     """Measure a model on labelled data that it has not seen.
 
-    Items that it was fitted on are counted and told of, because they flatter it.
+    Items that it was fitted on are counted and reported, because they flatter it.
 
     Example: `nearboost evaluate scenes.nb pictures --part test`
     """

@@ -17,9 +17,9 @@ def explain(
     ] = None,
     row: Annotated[int, typer.Option(min=0, help="Which row of a file of rows.")] = 0,
     about: Annotated[
-        str | None, typer.Option(help="Votes for and against this class, instead of the one said.")
+        str | None, typer.Option(help="Show votes for and against this class instead of the predicted one.")
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many voters are shown.")] = 24,
+    most: Annotated[int, typer.Option(min=1, help="Number of voters to show.")] = 24,
     as_json: Annotated[bool, typer.Option("--json", help="Print the voters as JSON.")] = False,
 ) -> Exit:
     """Show the training items behind one answer, each with its vote for or against the class.

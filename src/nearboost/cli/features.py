@@ -19,15 +19,15 @@ def features(
     model: Annotated[
         Path | None, typer.Option(help="Use the features of this model file instead.", show_default=False)
     ] = None,
-    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Of whatever is drawn.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> Exit:
     """Describe the images of a folder once, and keep the rows for other commands.
 
-    What must be learned is learned from the train part, where the data is divided. Interrupted, the next call goes
-    on where this one was. The folder is data for all other commands.
+    Descriptors that learn do so from the train part, if the data is divided. After an interruption, the next call
+    resumes where this one stopped. The folder can be given to all other commands as data.
 
     Example: `nearboost features pictures --features gist --out rows` and then `nearboost fit rows`
     """

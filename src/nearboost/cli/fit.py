@@ -15,25 +15,27 @@ def fit(
     features: Annotated[
         str | None,
         typer.Option(
-            help="Descriptor of images: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE.",
+            help="Image descriptor: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE.",
             show_default="gist; none for vectors",
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="Method, perhaps with settings, as in n3:n_prototypes=0.1.")] = "n3",
+    method: Annotated[
+        str, typer.Option(help="Method, optionally with settings, as in n3:n_prototypes=0.1.")
+    ] = "n3",
     part: Annotated[
-        str, typer.Option(help="Items to fit to: all, train or test; auto is train where the data is divided.")
+        str, typer.Option(help="Items to fit to: all, train or test; auto means train if the data is divided.")
     ] = "auto",
-    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
     scale: Annotated[
         bool,
-        typer.Option("--scale", help="Give features mean 0 and deviation 1; else rows are taken as they are."),
+        typer.Option("--scale", help="Scale features to mean 0 and deviation 1; otherwise rows stay as they are."),
     ] = False,
     store: Annotated[
         Path | None, typer.Option(help="Folder that keeps descriptors, for other calls.", show_default=False)
     ] = None,
     thumbnails: Annotated[bool, typer.Option(help="Keep a small picture of every image that votes.")] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Of whatever is drawn.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> Exit:
     """Fit a model to your images or vectors and write it to one file.

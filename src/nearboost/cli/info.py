@@ -13,7 +13,7 @@ def info(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> Exit:
-    """Say what is in a model file: features, classifier, classes, versions and sizes.
+    """Show what is in a model file: features, classifier, classes, versions and sizes.
 
     Only the header is read; no array is loaded and nothing is run.
 

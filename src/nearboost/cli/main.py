@@ -34,7 +34,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def program(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Nearest neighbours that learn: compare, fit and explain classifiers of images and vectors."""

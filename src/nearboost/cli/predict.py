@@ -13,19 +13,20 @@ def predict(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     items: Annotated[list[str], typer.Argument(help="Images, folders of them, or a file of rows.")],
     out: Annotated[
-        Path | None, typer.Option(help="A .csv or .parquet file; else the table is printed.", show_default=False)
+        Path | None,
+        typer.Option(help="A .csv or .parquet file; otherwise the table is printed.", show_default=False),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Name so many of the likeliest classes.")] = 1,
+    top: Annotated[int, typer.Option(min=1, help="Number of most probable classes to list.")] = 1,
     reject_below: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Mark items whose probability is smaller.", show_default=False),
+        typer.Option(min=0, max=1, help="Mark items whose highest probability is below this.", show_default=False),
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> Exit:
-    """Say the class of each image or row, with its probability.
+    """Predict the class of each image or row, with its probability.
 
-    A file that cannot be read is skipped and told of; the exit code is then 3.
+    Files that cannot be read are skipped and reported; the exit code is then 3.
 
     Example: `nearboost predict scenes.nb new-pictures --top 3 --reject-below 0.6 --out predictions.csv`
     """

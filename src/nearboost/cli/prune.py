@@ -21,15 +21,15 @@ def prune(
         Path | None, typer.Option(help="The model file to write.", show_default="MODEL-pruned.nb")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="The training data, where it is not in the file.", show_default=False)
+        str | None, typer.Option(help="The training data, if it is not in the file.", show_default=False)
     ] = None,
-    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> Exit:
-    """Keep the best prototypes only, with weights learned anew; queries get faster and the file smaller.
+    """Keep the best prototypes only, with weights learned again; queries get faster and the file smaller.
 
-    A model whose rows all vote has them in its file; one of prototypes needs `--data`.
+    A model in which all rows vote holds them in its file; one with prototypes needs `--data`.
 
     Example: `nearboost prune scenes.nb --keep 0.05 --out small.nb`
     """

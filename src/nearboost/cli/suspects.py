@@ -12,22 +12,22 @@ from nearboost.cli.common import Exit, command, echo, echo_json, progress, repor
 def suspects(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     data: Annotated[
-        str | None, typer.Option(help="The training data, where it is not in the file.", show_default=False)
+        str | None, typer.Option(help="The training data, if it is not in the file.", show_default=False)
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="The page to write; a .csv file of the same name lies beside it.")
+        Path, typer.Option(help="The page to write; a .csv file of the same name goes beside it.")
     ] = Path("suspects.html"),
-    most: Annotated[int, typer.Option(min=1, help="How many are shown.")] = 100,
-    layout: Annotated[str, typer.Option(help="Layout of the data; auto looks at it.")] = "auto",
+    most: Annotated[int, typer.Option(min=1, help="Number of items to show.")] = 100,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
     part: Annotated[
-        str, typer.Option(help="Items of the data: all, train or test; auto is train where it is divided.")
+        str, typer.Option(help="Items of the data: all, train or test; auto means train if it is divided.")
     ] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
 ) -> Exit:
     """Find training items whose held-out vote disagrees most with their label.
 
-    Without `--data` the held-out votes in the file are used; with it, the classifier is fitted anew on five folds.
+    Without `--data` the held-out votes in the file are used; with it, the classifier is fitted on five folds.
 
     Example: `nearboost suspects scenes.nb --out suspects.html`
     """
