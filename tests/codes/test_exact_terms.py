@@ -5,11 +5,10 @@ import pytest
 
 from codes.problems import GENERIC, NASTY, random_rows
 from nearboost import INNCoder
-from nearboost.codes import pieces
-from nearboost.codes.local import LocalSearchedTerms, LocalTerms
-from nearboost.codes.near import NearestSamples
+from nearboost.codes import scores
+from nearboost.codes.dictionary import SearchedTerms
+from nearboost.codes.local import LocalSearchedTerms, LocalTerms, NearestSamples
 from nearboost.codes.products import ProductTerms
-from nearboost.codes.searched import SearchedTerms
 from nearboost.codes.series import Series
 from nearboost.kernels import inn as kernels
 from nearboost.neighbors import NeighborSearch
@@ -105,7 +104,7 @@ def test_threads_pieces_and_memory_do_not_matter(kind, monkeypatch):
     X, Q = random_rows(5, kind, m=2000, n=150, d=20, dtype=np.float32)
     expected = INNCoder(n_jobs=1).fit(X).transform(Q)
     for n_jobs, size, gram_memory in [(2, 64, None), (2, 7, 4e5), (3, 1, 1.0), (1, 1000, 1e6)]:
-        monkeypatch.setattr(pieces, "QUERIES_PER_PIECE", size)
+        monkeypatch.setattr(scores, "QUERIES_PER_PIECE", size)
         codes = INNCoder(n_jobs=n_jobs, gram_memory=gram_memory).fit(X).transform(Q)
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(codes, name), getattr(expected, name))
@@ -140,11 +139,11 @@ def test_the_nearest_samples_are_those_of_a_search(kind, k):
     X, Q = random_rows(8, kind, m=700, n=6)
     search = NeighborSearch(X, n_jobs=1)
     nearest = NearestSamples(search.rows, k)
-    room = pieces.Room(np.empty((6, 700), dtype=np.float32), np.empty((6, 700), dtype=np.int32))
+    workspace = scores.Workspace(np.empty((6, 700), dtype=np.float32), np.empty((6, 700), dtype=np.int32))
     for queries, own in [(Q, FREE), (X[:6], np.arange(6, dtype=np.int32))]:
         if k == 700 and own[0] == 0:
             continue
-        near = nearest.find(queries, own, room)
+        near = nearest.find(queries, own, workspace)
         expected = search.search(queries, k, query_groups=own, groups=np.arange(700))
         np.testing.assert_array_equal(near, np.sort(expected.indices, axis=1))
 

@@ -1,4 +1,4 @@
-"""Codes by l1-regularised least squares are the minimum, by every solver and over every kind of samples."""
+"""Codes by l1-regularised least squares are the minimum, over every kind of samples."""
 
 import pickle
 import warnings
@@ -9,12 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from codes.problems import GENERIC, NASTY, random_rows
-from nearboost.codes import lists, pieces
+from nearboost.codes import l1, scores
 from nearboost.codes.l1 import L1Dictionary
 from nearboost.neighbors import NeighborSearch
 from reference.lasso import lasso_code
 
-SOLVERS = ["lasso", "lars", "fista"]
 KINDS = [kind for kind in GENERIC + NASTY if kind != "huge"]  # squares of those overflow
 
 
@@ -42,12 +41,11 @@ def assert_least(X, Q, codes, regularization, barred=None):
 
 @pytest.mark.pairs
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("d", [1, 5, 30])
-def test_codes_are_the_least(kind, solver, d):
+def test_codes_are_the_least(kind, d):
     X, Q = random_rows(d, kind, m=150, n=8, d=d)
     for regularization in (1.0, 0.1, 1e-3):
-        codes = L1Dictionary(X, regularization, solver=solver).codes(Q)
+        codes = L1Dictionary(X, regularization).codes(Q)
         assert_least(X, Q, codes.toarray(), regularization)
         assert np.diff(codes.indptr).max() <= d  # linearly independent samples
         assert codes.has_canonical_format
@@ -66,22 +64,20 @@ def test_none_is_better_by_scikit_learn(kind):
         assert objective(X, q, w, 0.1) <= objective(X, q, other, 0.1) + 1e-12 * np.sum(q**2)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("m", "d"), [(40, 5), (400, 20), (30, 60)])
-def test_codes_are_those_of_the_reference(solver, m, d):
+def test_codes_are_those_of_the_reference(m, d):
     X, Q = random_rows(2, m=m, n=6, d=d)
     expected = [lasso_code(X, q, 0.3) for q in Q]
-    codes = L1Dictionary(X, 0.3, solver=solver).codes(Q).toarray()
+    codes = L1Dictionary(X, 0.3).codes(Q).toarray()
     np.testing.assert_allclose(codes, expected, rtol=0, atol=1e-9)
-    near = L1Dictionary(X, 0.3, solver=solver, neighborhood=15).codes(Q).toarray()
+    near = L1Dictionary(X, 0.3, neighborhood=15).codes(Q).toarray()
     np.testing.assert_allclose(near, [lasso_code(X, q, 0.3, 15) for q in Q], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", [*GENERIC, "ties", "near ties"])
-def test_neighborhoods(solver, kind):
+def test_neighborhoods(kind):
     X, Q = random_rows(3, kind, m=200, n=8, d=12)
-    codes = L1Dictionary(X, 0.05, solver=solver, neighborhood=40).codes(Q).toarray()
+    codes = L1Dictionary(X, 0.05, neighborhood=40).codes(Q).toarray()
     near = np.sort(NeighborSearch(X).search(Q, 40).indices, axis=1)
     for q, code, own in zip(Q, codes, near, strict=True):
         assert_least(X[own], q[np.newaxis], code[np.newaxis, own], 0.05)
@@ -128,10 +124,9 @@ def test_duplicates_take_nothing_away():
     X, Q = random_rows(7, m=50, d=8)
     plain = L1Dictionary(X, 0.1).codes(Q).toarray()
     for copies in (np.vstack([X, X, X]), np.repeat(X, 3, axis=0), np.vstack([X, X + 1e-12])):
-        for solver in SOLVERS:
-            codes = L1Dictionary(copies, 0.1, solver=solver).codes(Q).toarray()
-            np.testing.assert_allclose(codes @ copies, plain @ X, rtol=0, atol=1e-8)
-            assert np.all(np.count_nonzero(codes, axis=1) == np.count_nonzero(plain, axis=1))
+        codes = L1Dictionary(copies, 0.1).codes(Q).toarray()
+        np.testing.assert_allclose(codes @ copies, plain @ X, rtol=0, atol=1e-8)
+        assert np.all(np.count_nonzero(codes, axis=1) == np.count_nonzero(plain, axis=1))
 
 
 def test_what_has_no_weights():
@@ -156,19 +151,18 @@ def test_threads_and_pieces_do_not_matter(neighborhood, monkeypatch):
     own = np.where(np.arange(70) % 2, np.arange(70), -1).astype(np.int32)
     expected = L1Dictionary(X, 0.2, neighborhood=neighborhood, n_jobs=1).codes(Q, own)
     for n_jobs, size, at_once in [(2, 64, 64), (2, 7, 3), (3, 1, 1), (1, 1000, 500)]:
-        monkeypatch.setattr(pieces, "QUERIES_PER_PIECE", size)
-        monkeypatch.setattr(lists, "AT_ONCE", at_once)
+        monkeypatch.setattr(scores, "QUERIES_PER_PIECE", size)
+        monkeypatch.setattr(l1, "AT_ONCE", at_once)
         codes = L1Dictionary(X, 0.2, neighborhood=neighborhood, n_jobs=n_jobs).codes(Q, own)
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(codes, name), getattr(expected, name))
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_floats_and_pickles(solver):
+def test_floats_and_pickles():
     X, Q = random_rows(10, m=90, dtype=np.float32)
-    dictionary = L1Dictionary(X, 0.05, solver=solver)
+    dictionary = L1Dictionary(X, 0.05)
     codes = dictionary.codes(Q)
-    doubles = L1Dictionary(X.astype(np.float64), 0.05, solver=solver).codes(Q.astype(np.float64))
+    doubles = L1Dictionary(X.astype(np.float64), 0.05).codes(Q.astype(np.float64))
     np.testing.assert_array_equal(codes.toarray(), doubles.toarray())
     again = pickle.loads(pickle.dumps(dictionary)).codes(Q)
     np.testing.assert_array_equal(codes.toarray(), again.toarray())
@@ -176,8 +170,8 @@ def test_floats_and_pickles(solver):
 
 def test_rounding_in_the_way_is_told(monkeypatch):
     X, Q = random_rows(11, m=90)
-    monkeypatch.setattr(lists, "TOLERANCE", 0.0)
-    monkeypatch.setattr(lists, "ROUNDING", 0.0)
+    monkeypatch.setattr(l1, "TOLERANCE", 0.0)
+    monkeypatch.setattr(l1, "ROUNDING", 0.0)
     with pytest.warns(ConvergenceWarning, match=r"of 12 codes are not exact because rounding stood in the way; "):
         codes = L1Dictionary(X, 0.05).codes(Q)
     assert_least(X, Q, codes.toarray(), 0.05)  # no digit is missing all the same
@@ -188,7 +182,6 @@ def test_rounding_in_the_way_is_told(monkeypatch):
     [
         ({"regularization": 0.0}, "regularization=0.0 must be a number above 0"),
         ({"regularization": -1}, "regularization=-1 must be a number above 0"),
-        ({"solver": "cd"}, "solver='cd' is not known; use one of 'lasso', 'lars', 'fista'"),
         ({"neighborhood": 0}, "neighborhood=0 must be a whole number of at least 1 or None"),
         ({"neighborhood": 61}, "neighborhood=61 is more than the n_samples=60"),
         ({"n_jobs": 0}, "n_jobs=0 has no meaning"),

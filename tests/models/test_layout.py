@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from models.fitted import CLASSIFIERS, OF_IMAGES, OF_PATCHES, TRANSFORMERS, patches, pictures, queries, rows
 from nearboost.base.model_files import objects_in
@@ -48,6 +49,19 @@ def test_objects_keep_what_they_kept():
     }, CHANGED
     for name, one in before.items():
         assert set(one["parameters"]) <= set(now[name]["parameters"]), CHANGED
+
+
+@pytest.mark.filterwarnings("ignore:.*holds objects of scikit-learn")
+@pytest.mark.parametrize("name", ["src", "hnsw"])
+def test_searches_and_l1_codes_of_format_1(name):
+    """A search by HNSW, and SRC by a solver that is gone: they predict as when they were written."""
+    if name == "hnsw":
+        pytest.importorskip("faiss")
+    model = load(HERE / f"format-1-{name}.nb")
+    expected = np.load(HERE / f"format-1-{name}.npy", allow_pickle=False)
+    np.testing.assert_allclose(model.predict_proba(queries()[:20]), expected, rtol=1e-9, atol=1e-12)
+    X, y = rows()
+    clone(model).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:.*holds objects of scikit-learn")

@@ -26,10 +26,17 @@ FORMAT = 2
 
 
 def _from_format_1(header: dict[str, Any]) -> dict[str, Any]:
-    """A search came to keep the name of its method, and NaiveBayesNN its voters, which older files do not tell."""
+    """A search came to keep the name of its method, and l1 codes have one solver left.
+
+    NaiveBayesNN came to keep its voters, which older files do not tell.
+    """
     for one in objects_in(header["root"]):
         if one["object"] == "NeighborSearch":
             one["state"]["method"] = "exact" if one["state"].pop("hnsw", None) is None else "hnsw"
+        elif one["object"] == "LeastSquares":
+            one["state"].pop("solver", None)
+        elif one["object"] == "SRCClassifier":
+            one["parameters"]["solver"] = "lasso"
     return header | {"format": 2}
 
 

@@ -13,7 +13,6 @@ from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_not_negative, check_positive, check_whole
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms
 from nearboost.codes.products import ProductTerms
-from nearboost.codes.searched import SearchedTerms
 from nearboost.codes.series import Series, TermPicker, Terms, count_terms
 from nearboost.neighbors import NeighborSearch, largest_values, powers_of_two
 
@@ -116,6 +115,33 @@ class PartwiseTerms:
             found = picker.pick(Q, own, silent)
             terms.picks[part :: len(self.pickers)] = found.picks + start
             terms.counts[part :: len(self.pickers)] = found.counts
+        advance(len(Q))
+        return terms
+
+
+class SearchedTerms:
+    """Picks terms as they are defined, one neighbour search each: L1 has no products to update scores by."""
+
+    def __init__(self, search: NeighborSearch, series: Series) -> None:
+        self.search = search
+        self.series = series
+
+    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
+        X, factor = self.search.rows.X, self.series.regularization
+        numbers = np.arange(len(X), dtype=np.int32)
+        terms = Terms.of(len(Q), self.series)
+        open_, moved = np.arange(len(Q)), Q.astype(np.float64)
+        for t, weight in enumerate(self.series.weights):
+            found = self.search.search(moved, 1, query_groups=own[open_], groups=numbers).indices[:, 0]
+            terms.picks[open_, t] = found
+            terms.counts[open_] = t + 1
+            moved = (1 + factor) * moved - factor * X[found].astype(np.float64)  # eq. (1)
+            if self.series.tolerance > 0:
+                residuals = np.linalg.norm(moved, axis=1) * (weight / factor)  # eq. (2)
+                left = residuals > self.series.tolerance
+                open_, moved = open_[left], moved[left]
+            if not open_.size:
+                break
         advance(len(Q))
         return terms
 

@@ -1,5 +1,6 @@
 """Codes over the nearest samples of each query alone."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,42 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, silent
 from nearboost.base.threads import count_useful_threads, map_in_threads
-from nearboost.codes.bounds import error_bounds
-from nearboost.codes.near import NearestSamples
-from nearboost.codes.pieces import QUERIES_PER_PIECE, Room, in_pieces
+from nearboost.codes.scores import QUERIES_PER_PIECE, Shadow, Workspace, error_bounds, in_pieces
 from nearboost.codes.series import Series, Terms
 from nearboost.neighbors import MeasuredRows, NeighborSearch, largest_values, powers_of_two
+
+
+class NearestSamples:
+    """Finds the ``n_near`` samples nearest to a query, under L2.
+
+    They are those that `NeighborSearch` would find, but come from scores of all samples at once: it keeps sorted
+    lists, which is best for few neighbours and not for a hundred.
+    """
+
+    def __init__(self, rows: MeasuredRows, n_near: int) -> None:
+        self.rows = rows
+        self.n_near = n_near
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the shadow, which is made anew where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "shadow"}
+
+    @cached_property
+    def shadow(self) -> Shadow:
+        return Shadow(self.rows)
+
+    def find(self, Q: NDArray[Any], own: NDArray[np.int32], workspace: Workspace) -> NDArray[np.int32]:
+        """The nearest samples in rising order."""
+        from nearboost.kernels import inn_local as kernels
+
+        queries = self.rows.queries(Q, np.empty(0), own)
+        bounds = self.shadow.first_scores(queries, own, workspace.values)
+        near = np.empty((len(Q), self.n_near), dtype=np.int32)
+        kernels.find_near(
+            workspace.values, bounds.factor, workspace.scores, bounds.start + bounds.measuring, own,
+            self.rows.X, queries.measured, queries.units, near,
+        )  # fmt: skip
+        return near
 
 
 class LocalTerms:
@@ -23,8 +55,8 @@ class LocalTerms:
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
         terms, rows = Terms.of(len(Q), self.series), self.near.rows
 
-        def pick_piece(piece: slice, room: Room) -> None:
-            near = self.near.find(Q[piece], own[piece], room)
+        def pick_piece(piece: slice, workspace: Workspace) -> None:
+            near = self.near.find(Q[piece], own[piece], workspace)
             code_near(rows, self.series, Q[piece], near, terms[piece])
 
         in_pieces(pick_piece, len(Q), self.near.shadow.columns, rows.n_jobs, advance)

@@ -1,19 +1,76 @@
 """Exact codes under L2: one matrix product a query, then one row of distances between samples a term."""
 
+import os
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.progress import Advance
-from nearboost.base.threads import count_threads, count_useful_threads, one_matrix_thread
-from nearboost.codes.gram import GramRows, usable_memory
-from nearboost.codes.pieces import Room, in_pieces
+from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.threads import count_threads, count_useful_threads, map_in_threads, one_matrix_thread
+from nearboost.codes.scores import Shadow, Workspace, in_pieces
 from nearboost.codes.series import Series, Terms
-from nearboost.codes.shadow import Shadow
 from nearboost.neighbors import MeasuredRows
+
+MOST_MEMORY = 8 * 10**9  # bytes, unless the user says otherwise
+UNKNOWN_MEMORY = 2 * 10**9  # taken for free where the system does not tell
+ROWS_AT_ONCE = 64
+
+
+class GramRows:
+    """Rows of the matrix ½|x_i − x_j|², on a grid of 16 bits each; as many as there are slots for.
+
+    Parameters
+    ----------
+    shadow : the samples
+    starts : where each part of the samples begins, and the end; distances are between samples of one part
+    n_slots : room for so many rows
+
+    Attributes
+    ----------
+    grid : uint16 array of shape (n_slots, samples of the largest part), in units of the row's ``steps``
+    slots : where each sample has its row, -1 for those without one
+    """
+
+    def __init__(self, shadow: Shadow, starts: NDArray[np.int64], n_slots: int) -> None:
+        self._shadow, self._starts = shadow, starts
+        self.grid = np.empty((n_slots, np.diff(starts).max()), dtype=np.uint16)
+        self.steps = np.empty(n_slots)
+        self.slots = np.full(starts[-1], -1, dtype=np.int32)
+        self._n_filled = 0
+
+    def add(self, samples: NDArray[np.integer], n_jobs: int | None = 1, verbose: int = 0) -> None:
+        """Make the rows of samples in rising order, as many as there are slots; when room is short, others go."""
+        samples = samples[: len(self.grid)]
+        if self._n_filled + len(samples) > len(self.grid):
+            self.slots[:] = -1
+            self._n_filled = 0
+        places = self._n_filled + np.arange(len(samples))
+        bounds = np.searchsorted(samples, self._starts)
+        pieces = [
+            (part, slice(begin, min(begin + ROWS_AT_ONCE, end)))
+            for part, end in enumerate(bounds[1:])
+            for begin in range(bounds[part], end, ROWS_AT_ONCE)
+        ]
+
+        def fill(piece: tuple[int, slice]) -> None:
+            part, which = piece
+            self._fill(part, samples[which], places[which])
+
+        with progress_bar("Distances between samples", len(pieces), verbose) as advance:
+            map_in_threads(fill, pieces, n_jobs, advance)
+        self.slots[samples] = places
+        self._n_filled += len(samples)
+
+    def _fill(self, part: int, samples: NDArray[np.integer], places: NDArray[np.integer]) -> None:
+        from nearboost.kernels import inn as kernels
+
+        distances = self._shadow.half_squares_from(samples, slice(self._starts[part], self._starts[part + 1]))
+        rows = slice(places[0], places[-1] + 1)
+        kernels.to_grid(distances, distances.max(axis=1), self.grid[rows], self.steps[rows])
 
 
 class ProductTerms:
@@ -73,10 +130,10 @@ class ProductTerms:
         n_threads = count_threads(self.rows.n_jobs)
         terms = Terms.of(len(Q) * n_parts, self.series)
 
-        def pick_piece(piece: slice, room: Room) -> None:
+        def pick_piece(piece: slice, workspace: Workspace) -> None:
             gram = self._take_gram(n_threads)
             codes = slice(piece.start * n_parts, piece.stop * n_parts)
-            self._pick(Q[piece], own[piece], gram, room, terms[codes])
+            self._pick(Q[piece], own[piece], gram, workspace, terms[codes])
             if gram is not self.gram and len(self._idle_parts) < n_threads:
                 self._idle_parts.append(gram)
 
@@ -92,17 +149,19 @@ class ProductTerms:
         except IndexError:
             return GramRows(self.shadow, self.starts, self._count_slots(n_threads))
 
-    def _pick(self, Q: NDArray[Any], own: NDArray[np.int32], gram: GramRows, room: Room, terms: Terms) -> None:
+    def _pick(
+        self, Q: NDArray[Any], own: NDArray[np.int32], gram: GramRows, workspace: Workspace, terms: Terms
+    ) -> None:
         from nearboost.kernels import inn as kernels
 
         queries = self.rows.queries(Q, np.empty(0), own)
-        bounds = self.shadow.first_scores(queries, own, room.values)
+        bounds = self.shadow.first_scores(queries, own, workspace.values)
         finished = np.zeros(len(terms.counts), dtype=np.bool_)
         errors = np.repeat(bounds.start, len(self.starts) - 1)
         while True:
             kernels.extend_codes(
-                room.values, bounds.factor, room.scores, self.starts, self.numbers, self.rows.X, queries.measured,
-                queries.units, own, gram.slots, gram.grid, gram.steps, self.series.weights,
+                workspace.values, bounds.factor, workspace.scores, self.starts, self.numbers, self.rows.X,
+                queries.measured, queries.units, own, gram.slots, gram.grid, gram.steps, self.series.weights,
                 self.series.regularization, self.series.tolerance, bounds.row, bounds.term, bounds.measuring,
                 terms.picks, terms.counts, finished, errors,
             )  # fmt: skip
@@ -110,3 +169,26 @@ class ProductTerms:
             if not waiting.size:
                 return
             gram.add(np.unique(terms.picks[waiting, terms.counts[waiting] - 1]))
+
+
+def usable_memory(gram_memory: float | None) -> float:
+    """Bytes for rows: as given, or half of what is free and at most 8 GB."""
+    return min(MOST_MEMORY, free_memory() / 2) if gram_memory is None else gram_memory
+
+
+def free_memory() -> float:
+    """Bytes that programs can have: of the machine, or of the container this one runs in."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        try:
+            free = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (AttributeError, ValueError, OSError):
+            free = float(UNKNOWN_MEMORY)
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+    except (OSError, ValueError):  # no container, or no limit
+        return free
+    return min(free, float(max(0, limit - used)))

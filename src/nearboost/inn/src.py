@@ -7,9 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.codes.l1 import L1Dictionary, check_solving
+from nearboost.base.validation import check_choice, check_positive, check_whole
+from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.code_classifier import SparseCodeClassifier
 from nearboost.inn.decisions import ClassSums, Coder, ExplainedDecision, SharedResiduals
+
+SOLVERS, REMOVED_SOLVERS = ("lasso",), ("lars", "fista")
 
 
 class SRCClassifier(SparseCodeClassifier):
@@ -21,9 +24,9 @@ class SRCClassifier(SparseCodeClassifier):
     ----------
     regularization : float, default=0.05
         λ. Rows of unit length have no weights at all from λ = 1 on, or somewhat below.
-    solver : {"lasso", "lars", "fista"}, default="lasso"
-        How the minimum is found; it is the same. "lasso" gives one sample after another a weight, "lars" follows
-        the path from a large λ down, "fista" takes accelerated gradient steps. The first is the fastest.
+    solver : {"lasso"}, default="lasso"
+        How the minimum is found: one sample after another gets a weight, and the code goes to the minimum for the
+        weights' signs each time. "lars" and "fista" of earlier versions found the same minimum, later.
     decision : {"weights", "residual"}, default="weights"
         "weights": each class gets its samples' share of the absolute weights (Timofte and Van Gool). "residual":
         the class whose own part of the sum is nearest to the row wins (Wright et al. 2009).
@@ -83,7 +86,11 @@ class SRCClassifier(SparseCodeClassifier):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_solving(self.regularization, self.solver, self.neighborhood)
+        check_positive("regularization", self.regularization)
+        if self.solver in REMOVED_SOLVERS:
+            raise ValueError(f"solver={self.solver!r} is gone; use 'lasso', which gives the same codes faster.")
+        check_choice("solver", self.solver, SOLVERS)
+        check_whole("neighborhood", self.neighborhood, optional=True)
 
     def _decide_by(
         self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]
@@ -97,7 +104,6 @@ class SRCClassifier(SparseCodeClassifier):
             L1Dictionary(
                 X,
                 self.regularization,
-                solver=self.solver,
                 neighborhood=self.neighborhood,
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,

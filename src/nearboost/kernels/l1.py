@@ -2,7 +2,8 @@
 
 With the rest r = q − Σ w_i x_i and the slopes c_i = x_i·r, weights are optimal where c_i = λ sign(w_i) for those
 that are not zero and |c_i| ≤ λ for the others (the conditions of Karush, Kuhn and Tucker). Samples that have a
-weight are called active; products between samples are made for these alone.
+weight are called active; products between samples are made for these alone. Lists begin empty: samples whose
+slopes are too steep join them, by `list_steep`, until there are none in the whole set.
 """
 
 import numpy as np
@@ -10,11 +11,8 @@ import numpy as np
 from nearboost.base.compiling import kernel
 
 LEAST_PIVOT = 1e-12  # of a sample's squared length; with less left by others, the sample counts as made up by them
-LEAST_CLOSING = 1e-10  # how fast a slope must come closer to the level to meet it one day
 ROUNDS_PER_SAMPLE = 20
-GRADIENT_STEPS, GRADIENT_TOLERANCE = 1_000, 1e-3
-
-HOMOTOPY, GRADIENT = 1, 2
+CHUNK = 512
 
 
 @kernel(fastmath={"reassoc", "contract"})  # so that sums fill vectors; their order is the same each time
@@ -199,96 +197,6 @@ def improve(rows, query, regularization, slack, weights, slopes, rest, active, g
 
 
 @kernel
-def first_to_join(slopes, rates, level, signs, left_out, limit):
-    """Which slope meets the falling level first, and when; -1 for none before the limit."""
-    first = -1
-    for j in range(slopes.size):
-        if signs[j] == 0.0 and not left_out[j]:
-            for sign in (-1.0, 1.0):
-                closing = 1.0 - sign * rates[j]
-                if closing > LEAST_CLOSING and level - sign * slopes[j] < limit * closing:
-                    first, limit = j, max((level - sign * slopes[j]) / closing, 0.0)
-    return first, limit
-
-
-@kernel
-def follow_path(rows, query, regularization, weights, slopes, rest, active, gram, lower, direction):
-    """Homotopy: for a large λ all weights are zero; go down to the wanted one, from one change to the next.
-
-    Slopes of active samples stay at the level λ. While this falls by 1, weights move by ``direction`` and slopes
-    fall by ``rates``. A sample made up by active ones comes to the level only together with them: it is left out.
-    """
-    m, n, n_known = slopes.size, 0, 0
-    weights[:] = 0.0
-    signs, rates, left_out = np.zeros(m), np.empty(m), np.zeros(m, dtype=np.bool_)
-    multiply(rows, query, slopes)
-    joining = steepest(slopes, weights, regularization)
-    level = abs(slopes[joining]) if joining >= 0 else 0.0
-    for _ in range(ROUNDS_PER_SAMPLE * m):
-        if level <= regularization:
-            break
-        if joining >= 0:
-            active[n] = joining
-            n += 1
-            multiply_last(rows, active[:n], gram)
-            signs[joining] = np.sign(slopes[joining])
-        n_known = factorise(active[:n], gram, n_known, lower)
-        if n_known < n:  # the one that joined: take it back
-            n -= 1
-            signs[joining] = 0.0
-            left_out[joining] = True
-        for i in range(n):
-            direction[i] = signs[active[i]]
-        solve(lower, direction[:n])
-        rest[:] = 0.0
-        for i in range(n):
-            row = rows[active[i]]
-            for f in range(rest.size):
-                rest[f] += direction[i] * row[f]
-        multiply(rows, rest, rates)
-        leaving, step = first_zero(active[:n], weights, direction, level - regularization)
-        joining, step = first_to_join(slopes, rates, level, signs, left_out, step)
-        level = regularization if joining < 0 and leaving < 0 else level - step
-        for i in range(n):
-            weights[active[i]] += step * direction[i]
-        if joining < 0 and leaving >= 0:
-            weights[active[leaving]] = 0.0
-            signs[active[leaving]] = 0.0
-            left_out[:] = False
-            n, n_known = remove(active, n, leaving), min(n_known, leaving)
-        set_rest(rows, query, active[:n], weights, rest)
-        multiply(rows, rest, slopes)
-
-
-@kernel
-def step_by_gradient(rows, query, regularization, weights, slopes, rest, active):
-    """FISTA: soft thresholds of gradient steps from points ahead, started anew where it has gone too far ahead.
-
-    It stops when a step hardly changes the weights, whose signs then are nearly those of the minimum.
-    """
-    curvature, speed = 0.0, 1.0
-    for row in rows:
-        curvature += dot(row, row)  # the sum of all curvatures is not below the largest
-    ahead, before = weights.copy(), np.empty(weights.size)
-    for _ in range(GRADIENT_STEPS if curvature > 0.0 else 0):
-        set_rest(rows, query, active[: list_weighted(ahead, active)], ahead, rest)
-        multiply(rows, rest, slopes)
-        before[:] = weights
-        turn, change = 0.0, 0.0
-        for j in range(weights.size):
-            pull = curvature * ahead[j] + slopes[j]
-            weights[j] = np.sign(pull) * max(abs(pull) - regularization, 0.0) / curvature
-            turn += (ahead[j] - weights[j]) * (weights[j] - before[j])
-            change = max(change, abs(weights[j] - ahead[j]))
-        if curvature * change <= GRADIENT_TOLERANCE * regularization:
-            break
-        last = speed if turn <= 0.0 else 1.0
-        speed = (1.0 + np.sqrt(1.0 + 4.0 * last * last)) / 2.0
-        for j in range(weights.size):
-            ahead[j] = weights[j] + (last - 1.0) / speed * (weights[j] - before[j])
-
-
-@kernel
 def settle(rows, query, regularization, weights, rest, active, gram, lower, direction, settled):
     """Weights anew from their signs alone, samples in their order: the way to them leaves no trace."""
     if factorise(active, gram, 0, lower) == active.size:
@@ -309,7 +217,7 @@ def settle(rows, query, regularization, weights, rest, active, gram, lower, dire
 
 
 @kernel
-def code_lists(queries, samples, counts, X, Q, regularization, slacks, solver, weights, rests, solved):
+def code_lists(queries, samples, counts, X, Q, regularization, slacks, weights, rests, solved):
     """Codes of some queries, each by the first ``counts`` of its samples, which rise, from the given weights on.
 
     ``rests`` become what codes leave over. ``solved`` tells where no slope is off by more than the slack.
@@ -325,10 +233,111 @@ def code_lists(queries, samples, counts, X, Q, regularization, slacks, solver, w
         rows, w, slopes = all_rows[:m], weights[r, :m], all_slopes[:m]
         for j in range(m):
             rows[j] = X[samples[r, j]]
-        if solver == HOMOTOPY:
-            follow_path(rows, q, regularization, w, slopes, rest, active, gram, lower, direction)
-        elif solver == GRADIENT:
-            step_by_gradient(rows, q, regularization, w, slopes, rest, active)
         solved[r] = improve(rows, q, regularization, slacks[r], w, slopes, rest, active, gram, lower, direction)
         n = list_weighted(w, active)
         settle(rows, q, regularization, w, rest, active[:n], gram, lower, direction, all_settled[:m])
+
+
+@kernel
+def slope_of(sample, rest):
+    total = 0.0
+    for f in range(rest.size):
+        total += sample[f] * rest[f]
+    return abs(total)
+
+
+@kernel
+def list_above(products, limit, found):
+    """Where absolute products are above the limit, in rising order; how many they are."""
+    n = 0
+    for start in range(0, products.size, CHUNK):
+        chunk = products[start : start + CHUNK]
+        hits = np.int32(0)
+        for j in range(chunk.size):
+            hits += np.int32(abs(chunk[j]) > limit)
+        if hits > 0:
+            for j in range(chunk.size):
+                if abs(chunk[j]) > limit:
+                    found[n] = start + j
+                    n += 1
+    return n
+
+
+@kernel
+def keep_weighted(samples, weights, count):
+    """Drop samples of no weight from a list; how many are left."""
+    n = 0
+    for j in range(count):
+        if weights[j] != 0.0:
+            samples[n], weights[n] = samples[j], weights[j]
+            n += 1
+    weights[n:count] = 0.0
+    return n
+
+
+@kernel
+def leave_out(found, n_found, listed, own):
+    """Drop the listed samples, which rise as the found do, and the query's own; how many are left."""
+    n, place = 0, 0
+    for i in range(n_found):
+        while place < listed.size and listed[place] < found[i]:
+            place += 1
+        if found[i] != own and (place == listed.size or listed[place] != found[i]):
+            found[n] = found[i]
+            n += 1
+    return n
+
+
+@kernel
+def rough_top(products, n, tops):
+    """A number that at least n absolute products are not below, and not many more: the n-th of some maxima."""
+    if tops.size <= n:
+        return np.float32(0.0)
+    tops[:] = np.float32(0.0)
+    for start in range(0, products.size, tops.size):
+        part = products[start : start + tops.size]
+        for j in range(part.size):
+            tops[j] = max(tops[j], abs(part[j]))
+    return np.partition(tops, tops.size - n)[tops.size - n]
+
+
+@kernel
+def insert(sample, samples, weights, count):
+    """Put a sample in its place in a rising list, without a weight."""
+    place = count
+    while place > 0 and samples[place - 1] > sample:
+        samples[place], weights[place] = samples[place - 1], weights[place - 1]
+        place -= 1
+    samples[place], weights[place] = sample, 0.0
+
+
+@kernel
+def insert_steep(found, X, rest, limit, samples, weights, count, most):
+    """Put those of the found into a list whose slopes are above the limit, as many as may be; its length."""
+    n = count
+    for j in found:
+        if n < count + most and slope_of(X[j], rest) > limit:
+            insert(j, samples, weights, n)
+            n += 1
+    return n
+
+
+@kernel
+def list_steep(queries, products, cuts, X, rests, limits, own, most, samples, weights, counts, found, is_done):
+    """Put the steepest samples, ``most`` at once, into the lists of some queries; those of no weight leave them.
+
+    ``products``, a row for each of these queries, tell slopes roughly: none above the limit has one below the cut.
+    A query is done where the slopes of all samples are within the limit.
+    """
+    tops = np.empty(min(products.shape[1], 6 * most), dtype=np.float32)
+    for i in range(queries.size):
+        r = queries[i]
+        listed, w = samples[r], weights[r]
+        n = keep_weighted(listed, w, counts[r])
+        cut = np.float32(cuts[i])
+        for limit in (max(rough_top(products[i], most, tops), cut), cut):
+            n_found = leave_out(found, list_above(products[i], limit, found), listed[:n], own[r])
+            counts[r] = insert_steep(found[:n_found], X, rests[r], limits[r], listed, w, n, most)
+            if counts[r] > n or limit == cut:  # else: what seems to be the steepest is not, look at the others
+                break
+        is_done[i] = counts[r] == n
