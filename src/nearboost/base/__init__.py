@@ -1,1 +1,1 @@
-"""What every layer may use: threads, compilation, progress and validation."""
+"""What every room may use: images, files, threads, checks."""

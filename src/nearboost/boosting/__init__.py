@@ -1,0 +1,1 @@
+"""Boosted neighbours: one engine, thin classifiers on it."""

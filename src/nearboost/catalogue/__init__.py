@@ -1,1 +1,1 @@
-"""Methods and descriptors by name, and how their settings are chosen."""
+"""Methods and descriptors by name, and their tuning."""

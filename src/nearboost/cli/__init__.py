@@ -1,1 +1,1 @@
-"""The command line: parse options, call one function, set the exit code."""
+"""The command line: options in, one call, exit code out."""

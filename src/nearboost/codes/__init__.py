@@ -1,0 +1,1 @@
+"""Rows as sparse sums of samples: INN codes and l1 codes."""

@@ -1,1 +1,1 @@
-"""Fair comparisons: protocols, one method on one split at a time, their facts and their report."""
+"""Fair comparisons: protocols, runs, facts and report."""

@@ -1,4 +1,4 @@
-"""Data sets as files that people have: one reader for each layout."""
+"""Data sets as people have them: one reader per layout."""
 
 from nearboost.datasets.dataset import DataError, Dataset
 from nearboost.datasets.layouts import open_dataset

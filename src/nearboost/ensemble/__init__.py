@@ -1,0 +1,1 @@
+"""One classifier for each part of a long descriptor."""

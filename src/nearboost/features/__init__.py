@@ -1,4 +1,4 @@
-"""From pixels to vectors: local descriptors, what encodes them, and whole-image descriptors."""
+"""From pixels to rows: describe, encode, store."""
 
 from nearboost.features.bags import BagOfFeatures
 from nearboost.features.bif import BioInspiredFeatures

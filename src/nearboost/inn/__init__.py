@@ -1,0 +1,1 @@
+"""Iterative nearest neighbours; SRC, CRC and projections."""

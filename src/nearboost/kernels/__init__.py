@@ -1,0 +1,1 @@
+"""Compiled loops and nothing else: no validation, no randomness, no printing."""

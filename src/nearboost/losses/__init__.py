@@ -1,4 +1,4 @@
-"""The losses that boosting minimises, one small immutable object each."""
+"""The losses that boosting minimises, one object each."""
 
 from nearboost.losses.family import LOSSES, ExponentialLoss, Loss, get_loss
 

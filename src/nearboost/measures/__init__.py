@@ -1,1 +1,1 @@
-"""What is measured of answers: metrics, intervals, and whether two methods differ."""
+"""What is measured: metrics, intervals, differences."""

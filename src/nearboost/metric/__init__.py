@@ -1,0 +1,1 @@
+"""Linear maps learned from labels: metrics for neighbours."""

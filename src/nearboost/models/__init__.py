@@ -1,4 +1,4 @@
-"""Models as people keep them: features, classifier and class names in one file that cannot run code.
+"""Models as people keep them: in one file that runs no code.
 
 Names are imported when they are first asked for, so that looking into a file is fast.
 """

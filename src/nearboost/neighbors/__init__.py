@@ -1,7 +1,8 @@
-"""The door to search: nothing outside this package imports its modules.
+"""The door to search: exact or approximate neighbours.
 
-`NeighborSearch` finds the nearest rows and the k-NN graph by one of ``METHODS``. `MeasuredRows` are the rows it
-searches: how they are measured, and float32 bounds of their distances, which exact codes build on as well.
+Nothing outside this package imports its modules. `NeighborSearch` finds the nearest rows and the k-NN graph by one
+of ``METHODS``. `MeasuredRows` are the rows it searches: how they are measured, and float32 bounds of their
+distances, which exact codes build on as well.
 """
 
 from nearboost.neighbors.exact import (

@@ -1,1 +1,1 @@
-"""What all pages share: drawings, charts, tables, numbers in words, templates."""
+"""What pages share: drawings, charts, tables, templates."""
