@@ -53,7 +53,7 @@ def test_a_broken_image_has_no_row_and_is_not_learned_from(images, tmp_path):
 
 
 def test_unknown_names_are_told(tmp_path):
-    with pytest.raises(ValueError, match=r"There are no features 'sift'; use gist, .* or embedding:FILE.onnx"):
+    with pytest.raises(ValueError, match=r"Unknown features 'sift'; use gist, .* or embedding:FILE.onnx"):
         find_descriptor("sift")
     with pytest.raises(ValueError, match="names no file"):
         find_descriptor(f"embedding:{tmp_path}/net.onnx")

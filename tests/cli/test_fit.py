@@ -134,7 +134,7 @@ def test_data_that_is_none(tmp_path):
     out = tmp_path / "nowhere/model.nb"
     assert "is not a folder; make it first" in refused("fit", data, "--out", out, code=Exit.USAGE)
     assert "is a folder; give the name of a file" in refused("fit", data, "--out", tmp_path, code=Exit.USAGE)
-    assert "There are no features 'magic'" in refused("fit", data, "--features", "magic", code=Exit.USAGE)
+    assert "Unknown features 'magic'" in refused("fit", data, "--features", "magic", code=Exit.USAGE)
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ def test_wrong_sets_and_labels():
         NaiveBayesNN().fit(IMAGES, Y[:-1])
     with pytest.raises(ValueError, match="There are no images; give images of two classes or more"):
         NaiveBayesNN().fit([], [])
-    with pytest.raises(ValueError, match="The labels hold one class only; give images"):
+    with pytest.raises(ValueError, match="The labels hold only one class; give images"):
         NaiveBayesNN().fit(IMAGES, np.zeros(24))
     with pytest.raises(ValueError, match="Unknown label type"):
         NaiveBayesNN().fit(IMAGES, Y + 0.5)

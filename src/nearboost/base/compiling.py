@@ -18,7 +18,7 @@ ANNOUNCEMENT = "nearboost: compiling kernels that were not needed here before; t
 
 
 class _AnnounceFirstCompilation(event.Listener):
-    """numba tells of compilations only, never of functions loaded from the cache."""
+    """numba reports compilations only, never of functions loaded from the cache."""
 
     def __init__(self) -> None:
         self.announced = False
@@ -30,7 +30,7 @@ class _AnnounceFirstCompilation(event.Listener):
             logger.warning(ANNOUNCEMENT)
 
     def on_end(self, event: event.Event) -> None:
-        """Nothing to say: the work that follows tells that compilation is over."""
+        """Nothing to say: the work that follows shows that compilation is over."""
 
 
 event.register("numba:compile", _AnnounceFirstCompilation())

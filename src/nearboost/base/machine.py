@@ -43,7 +43,7 @@ def _processor() -> str:
 
 
 def _memory_gib() -> float | None:
-    """Physical memory, where the system tells it."""
+    """Physical memory, if the system reports it."""
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
     except (AttributeError, ValueError, OSError):

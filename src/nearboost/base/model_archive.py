@@ -1,4 +1,4 @@
-"""The zip around a model: a JSON header and npy arrays, each with its size and checksum told before it is read."""
+"""The zip around a model: a JSON header and npy arrays, each with size and checksum declared before it is read."""
 
 import hashlib
 import json

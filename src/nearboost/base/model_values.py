@@ -4,7 +4,7 @@ An object is its name in the table of `nearboost.base.names`, its parameters and
 Loading makes it without calling it and puts the attributes back. Arrays stand beside the JSON by number.
 
 A class may say what is kept of it with ``model_state``, and make itself from that with ``from_model_state``. What
-a ``cached_property`` holds is not kept: it is made anew where it is needed.
+a ``cached_property`` holds is not kept: it is rebuilt when needed.
 """
 
 from collections.abc import Callable, Mapping

@@ -17,7 +17,7 @@ def silent(n_steps: int = 1) -> None:
 
 @contextmanager
 def progress_bar(title: str, total: int, verbose: int) -> Iterator[Advance]:
-    """Yield a function that tells how many of ``total`` steps have been taken.
+    """Yield a function that reports how many of ``total`` steps have been taken.
 
     The bar goes to standard error, with an estimate of the time left; ``verbose=0`` shows nothing.
     """

@@ -63,7 +63,7 @@ def find_descriptor(name: str) -> Descriptor:
     if name.startswith(EMBEDDING):
         return _embedding(name)
     if name not in DESCRIPTORS:
-        raise UsageError(f"There are no features {name!r}; use {', '.join(DESCRIPTORS)} or {EMBEDDING}FILE.onnx.")
+        raise UsageError(f"Unknown features {name!r}; use {', '.join(DESCRIPTORS)} or {EMBEDDING}FILE.onnx.")
     return DESCRIPTORS[name]
 
 

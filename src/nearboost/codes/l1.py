@@ -104,7 +104,7 @@ class GrowingLists:
         self.problem = problem
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the columns, which are made anew where they are needed."""
+        """Everything but the columns, which are rebuilt when needed."""
         return {name: value for name, value in self.__dict__.items() if name != "columns"}
 
     @cached_property

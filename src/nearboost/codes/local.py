@@ -25,7 +25,7 @@ class NearestSamples:
         self.n_near = n_near
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the shadow, which is made anew where it is needed."""
+        """Everything but the shadow, which is rebuilt when needed."""
         return {name: value for name, value in self.__dict__.items() if name != "shadow"}
 
     @cached_property

@@ -16,7 +16,7 @@ from nearboost.codes.series import Series, Terms
 from nearboost.neighbors import MeasuredRows
 
 MOST_MEMORY = 8 * 10**9  # bytes, unless the user says otherwise
-UNKNOWN_MEMORY = 2 * 10**9  # taken for free where the system does not tell
+UNKNOWN_MEMORY = 2 * 10**9  # taken for free where the system does not report it
 ROWS_AT_ONCE = 64
 
 
@@ -100,7 +100,7 @@ class ProductTerms:
         self._idle_parts: list[GramRows] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but shadow and distances, which are made anew where they are needed."""
+        """Everything but shadow and distances, which are rebuilt when needed."""
         kept = {name: value for name, value in self.__dict__.items() if name != "shadow"}
         return kept | {"gram": None, "_idle_parts": []}
 
@@ -109,7 +109,7 @@ class ProductTerms:
         return Shadow(self.rows)
 
     def build_gram(self, verbose: int = 0) -> float:
-        """Make all rows of distances if they fit, and tell how many seconds it took."""
+        """Make all rows of distances if they fit, and return how many seconds it took."""
         n_samples = len(self.numbers)
         if self._count_slots() < n_samples:
             return 0.0

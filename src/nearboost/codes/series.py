@@ -48,8 +48,8 @@ class TermPicker(Protocol):
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
         """Terms for each query; ``own`` is the sample a query may not have, -1 for none.
 
-        ``advance`` is told of queries that are finished. Where there are several codes for each query, they follow
-        each other.
+        ``advance`` is called with the number of finished queries. Several codes of one query
+        follow each other.
         """
 
 

@@ -52,7 +52,7 @@ def _alike(items: Any, positions: list[int], key: Callable[[Any], Hashable], adv
     """Positions of items with the same key, where there are two or more."""
     by_key = defaultdict(list)
     for i in positions:
-        with suppress(OSError):  # a file like no other; whoever reads its pixels will tell
+        with suppress(OSError):  # a file like no other; whoever reads its pixels will report it
             by_key[key(items[i])].append(i)
         advance()
     return [same for same in by_key.values() if len(same) > 1]

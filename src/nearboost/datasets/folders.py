@@ -42,7 +42,7 @@ def read_image_folder(path: str | os.PathLike[str], class_of: ClassOf = str, nam
     if not labels:
         raise DataError(f"{root} holds no images in its subfolders; expected {EXPECTED}.")
     if others:
-        notes.append(f"Left out folders that are no class of the set: {join_names(sorted(set(others)))}.")
+        notes.append(f"Left out folders that are not classes of the set: {join_names(sorted(set(others)))}.")
     notes += [*_left_out(root), *found.notes()]
     part_of_each = None if "" in parts else parts
     masks = masks_beside(found.images, found.masks)

@@ -1,7 +1,7 @@
 """German traffic signs (GTSRB): the original images with their tables, and arrays of crops.
 
 Training images come in tracks of about 30 frames of one sign, which are the groups. The tracks of the test images
-are not told, so each of them is a group of its own.
+are not given, so each of them is a group of its own.
 """
 
 import os
@@ -21,7 +21,7 @@ from nearboost.datasets.vectors import load_arrays, two_parts
 TRAIN, TEST = "Final_Training/Images", "Final_Test/Images"
 TEST_LABELS = "GT-final_test.csv"
 ARRAYS = ("x_train", "y_train", "track_train", "x_test", "y_test")
-UNKNOWN_TRACKS = "The tracks of the test images are not told; pooled, each of them counts as a group of its own."
+UNKNOWN_TRACKS = "The tracks of the test images are not given; pooled, each of them counts as a group of its own."
 
 
 def read_gtsrb(path: Path) -> Dataset:
@@ -115,5 +115,5 @@ def is_gtsrb_npz(path: Path) -> bool:
     try:
         with ZipFile(path) as file:
             return {f"{name}.npy" for name in ARRAYS} <= set(file.namelist())
-    except Exception:  # a broken file is no such file; the general reader will tell
+    except Exception:  # a broken file is no such file; the general reader will say so
         return False

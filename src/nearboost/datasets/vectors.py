@@ -196,7 +196,7 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
 
 
 def check_finite(file: Path, rows: NDArray[Any]) -> None:
-    """Refuse NaN and infinite numbers, and tell where they are."""
+    """Refuse NaN and infinite numbers, and say where they are."""
     step = max(1, BLOCK // max(1, rows.shape[1]))
     for start in range(0, len(rows) if rows.dtype.kind == "f" else 0, step):
         bad = ~np.isfinite(rows[start : start + step]).all(axis=1)

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 
 class FixedDescriptor(BaseEstimator):
-    """An estimator that is ready without `fit`; scikit-learn is told so."""
+    """An estimator that is ready without `fit`; scikit-learn knows by its tags."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

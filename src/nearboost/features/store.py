@@ -8,7 +8,7 @@ A store is a folder that belongs to one descriptor, settings and fitted arrays i
 - ``table.csv``, the files of the last extraction, with content hash, status, row and message.
 
 A content that has a line is never described again, whatever its file is called. A row without a line, or half a
-line, is what an interruption leaves; it is made anew.
+line, is what an interruption leaves; it is computed again.
 """
 
 import hashlib

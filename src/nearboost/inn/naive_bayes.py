@@ -78,7 +78,7 @@ class NaiveBayesNN(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     the local NBNN of McCann and Lowe (2012), whose background distance is that of the last of the M neighbours.
     Distances are Euclidean: whiten or normalise descriptors beforehand if that suits them.
 
-    An image without descriptors is no error. In `fit` it adds nothing; elsewhere its scores are all 0, its
+    An image without descriptors is not an error. In `fit` it adds nothing; elsewhere its scores are all 0, its
     probabilities equal, and it gets the first class, with a warning.
 
     Examples
@@ -136,7 +136,7 @@ class NaiveBayesNN(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(f"There are {len(sets)} images and {len(labels)} labels; give one label per image.")
         self.classes_, of_images = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            given = "The labels hold one class only" if len(labels) else "There are no images"
+            given = "The labels hold only one class" if len(labels) else "There are no images"
             raise ValueError(f"{given}; give images of two classes or more.")
         images = [read_image(sets, number) for number in range(len(sets))]
         lengths = [len(rows) for rows in images]

@@ -16,7 +16,7 @@ SMALL = 1024  # up to so many features a full decomposition is faster than a sea
 ROUNDS, SPARE = 3, 0.1  # of the search: products with the matrix, and directions beyond those asked for
 
 
-HESSIAN_SAMPLES = 10_000  # unless told otherwise
+HESSIAN_SAMPLES = 10_000  # unless given
 
 
 def draw_sample(ids: NDArray[np.int64], n_samples: int | None, seed: int) -> NDArray[np.int64]:

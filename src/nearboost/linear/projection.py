@@ -1,4 +1,4 @@
-"""All rows in their coordinates: kept where they fit in memory, else made anew in each pass."""
+"""All rows in their coordinates: kept where they fit in memory, otherwise recomputed in each pass."""
 
 from collections.abc import Iterator
 from copy import copy

@@ -35,7 +35,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything `fit` was told, in plain numbers. A step of None is chosen and decays."""
+    """All settings of `fit`, in plain numbers. A step of None is chosen and decays."""
 
     objective: Objective
     step: float | None

@@ -1,4 +1,4 @@
-"""What is measured of one method's answers on one split; None where the answers do not tell."""
+"""What is measured of one method's answers on one split; None where the answers do not say."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -88,7 +88,7 @@ def confusion(y_true: ArrayLike, predictions: ArrayLike, classes: Sequence[str])
 
 
 def class_accuracies(counts: ArrayLike) -> list[float | None]:
-    """The share of each class that was told right, from a confusion matrix; None for a class without items."""
+    """The share of each class that was predicted correctly, from a confusion matrix; None without items."""
     table = np.asarray(counts)
     totals = table.sum(axis=1)
     return [float(right / total) if total else None for right, total in zip(table.diagonal(), totals, strict=True)]

@@ -1,4 +1,4 @@
-"""A model and labelled data: how right it is, and what to fit anew from the data."""
+"""A model and labelled data: how right it is, and what to fit again from the data."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +82,7 @@ def evaluate_model(
 def refit_pruned(
     model: Model, dataset: Dataset, n_prototypes: int | float, *, n_jobs: int | None = None, verbose: int = 0
 ) -> tuple[Model, dict[str, str]]:
-    """The classifier fitted anew on the data, with so many prototypes; and what was skipped."""
+    """The classifier fitted again on the data, with so many prototypes; and what was skipped."""
     check_prunable(model)
     found = rows_of(model, dataset, n_jobs=n_jobs, verbose=verbose)
     absent = [] if dataset.is_multilabel else sorted(set(model.classes) - set(found.dataset.labels.tolist()))

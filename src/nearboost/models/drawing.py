@@ -116,7 +116,7 @@ def _write(
 
 
 def legible(text: str, size: int) -> tuple[str, Any]:
-    """The text and the first font that has all its letters; where there is none, other letters as \\u4e2d."""
+    """The text and the first font that has all its letters; if there is none, other letters as \\u4e2d."""
     for name in (None, *FONTS):
         font = find_font(name, size)
         if font is not None and not any(lacks(font, letter) for letter in set(text)):

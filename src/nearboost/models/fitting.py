@@ -34,7 +34,7 @@ class Fitted(NamedTuple):
 
 
 def check_part(part: str) -> None:
-    """A mistake is told before any work."""
+    """Mistakes are reported before any work."""
     check_choice("part", part, PARTS)
 
 

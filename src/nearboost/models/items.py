@@ -56,7 +56,7 @@ def check_kind(model: Model, has: str | None, name: str) -> None:
 
 
 def _kind_of(path: Path) -> str | None:
-    """By the ending of a file or the files in a folder; None where they do not tell."""
+    """By the ending of a file or the files in a folder; None if they do not say."""
     if path.is_dir():
         if (path / "X.npy").is_file():
             return "vectors"

@@ -20,7 +20,7 @@ def check_prunable(model: Model) -> None:
 
 
 def prune_model(model: Model, n_prototypes: int | float) -> Model:
-    """The best prototypes only, with weights learned anew from the rows in the file."""
+    """The best prototypes only, with weights learned again from the rows in the file."""
     check_prunable(model)
     if not has_rows(model):
         raise ValueError("The training rows are not in the model's file; give them with --data.")

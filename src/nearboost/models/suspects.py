@@ -93,7 +93,7 @@ def suspects_in(
     most: int = 100,
     verbose: int = 0,
 ) -> Findings:
-    """From rows of the training items: the classifier is fitted anew on folds, and each item judged without it."""
+    """From rows of the training items: the classifier is fitted on folds, and each item judged without it."""
     _refuse_several(model)
     if not hasattr(model.classifier, "predict_proba"):
         raise ValueError(f"{type(model.last_step).__name__} gives no probabilities; fit unn, n3 or slnd.")

@@ -81,7 +81,7 @@ class MeasuredRows:
         self.error = roundings / (1 - roundings) if roundings < 0.25 else np.inf
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the shadow, which is made anew where it is needed."""
+        """Everything but the shadow, which is rebuilt when needed."""
         return {name: value for name, value in self.__dict__.items() if name != "blocks"}
 
     def measured(self, rows: slice) -> NDArray[Any]:

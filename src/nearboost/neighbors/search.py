@@ -107,7 +107,7 @@ class NeighborSearch:
 
     @cached_property
     def _backend(self) -> SearchMethod:
-        """Made anew where a model comes from a file."""
+        """Rebuilt when a model is loaded from a file."""
         return METHODS[self.method](self.rows)
 
     def search(
