@@ -53,13 +53,13 @@ def photos(n: int) -> list[NDArray[np.uint8]]:
     return [np.rint(255 * square).astype(np.uint8) for square in squares]
 
 
-def fastest(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+def fastest(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Least processor seconds of each, in turn."""
-    least = dict.fromkeys(ways, np.inf)
+    least = dict.fromkeys(contenders, np.inf)
     for _ in range(rounds):
-        for name, way in ways.items():
+        for name, contender in contenders.items():
             start = process_time()
-            way()
+            contender()
             least[name] = min(least[name], process_time() - start)
     return least
 
@@ -76,7 +76,7 @@ def descriptors(images: list[NDArray[np.uint8]], rounds: int) -> dict[str, Any]:
     fisher = FisherVector(16, n_jobs=1, tol=0.1).fit(reduced)
     bags = BagOfFeatures(500, n_jobs=1, max_rounds=5).fit(described)
     recipe = SIFTColorFisher(n_points=N_POINTS, n_jobs=1, max_descriptors=20_000).fit(colored)
-    ways: dict[str, Callable[[], Any]] = {
+    contenders: dict[str, Callable[[], Any]] = {
         "DenseSIFT": lambda: [sift.transform(one)[0] for one in images],
         "DenseSIFT, 3 sizes": lambda: [three.transform(one)[0] for one in images],
         "LocalColor, 3 sizes": lambda: [color.transform(one)[0] for one in colored],
@@ -88,9 +88,9 @@ def descriptors(images: list[NDArray[np.uint8]], rounds: int) -> dict[str, Any]:
         "Gist, 256 px": lambda: Gist(side=256, n_jobs=1).transform(images),
         "Gist(320), 128 px": lambda: Gist(320, n_jobs=1).transform(small),
     }
-    for way in ways.values():
-        way()  # compile, and bring memory in
-    return {name: 1000 * seconds / len(images) for name, seconds in fastest(ways, rounds).items()}
+    for contender in contenders.values():
+        contender()  # compile, and bring memory in
+    return {name: 1000 * seconds / len(images) for name, seconds in fastest(contenders, rounds).items()}
 
 
 def beside_opencv(images: list[NDArray[np.uint8]], rounds: int) -> dict[str, Any]:
@@ -106,9 +106,9 @@ def beside_opencv(images: list[NDArray[np.uint8]], rounds: int) -> dict[str, Any
         [first] = alike.transform(images[0])
         centers = first.positions * SIDE - 0.5
         points = [cv2.KeyPoint(float(x), float(y), size / 1.5, 0.0, 0.0, 0) for x, y in centers]
-        ways = {"own": lambda own=own: own.transform(images[0])[0],
+        contenders = {"own": lambda own=own: own.transform(images[0])[0],
                 "opencv": lambda theirs=theirs, points=points: theirs.compute(images[0], points)}  # fmt: skip
-        seconds = fastest(ways, rounds)
+        seconds = fastest(contenders, rounds)
         cosines = []
         for image in images:
             found = theirs.compute(image, points)[1]
@@ -145,8 +145,8 @@ def mixtures(n_rows: int, n_rounds: int, repeats: int) -> dict[str, Any]:
             weights_init=start[0], means_init=start[1], precisions_init=1 / start[2],
         )  # fmt: skip
         DiagonalGMM(2, max_iter=1, n_jobs=1).fit(X[:1000])  # compile
-        ways = {"own": lambda own=own, X=X: own.fit(X), "sklearn": lambda theirs=theirs, X=X: theirs.fit(X)}
-        seconds = fastest(ways, repeats)
+        contenders = {"own": lambda own=own, X=X: own.fit(X), "sklearn": lambda theirs=theirs, X=X: theirs.fit(X)}
+        seconds = fastest(contenders, repeats)
         results[dtype] = {
             "seconds": seconds,
             "times_faster": seconds["sklearn"] / seconds["own"],

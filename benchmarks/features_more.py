@@ -54,17 +54,19 @@ def descriptors(images: list[NDArray[np.uint8]], rounds: int, folder: Path) -> d
         shutil.rmtree(folder / "stores", ignore_errors=True)
         extract(folder, five, folder / "stores", n_jobs=1)
 
-    ways: dict[str, Callable[[], Any]] = {
+    contenders: dict[str, Callable[[], Any]] = {
         "BIF, 4 scales, 256 bins, masks": lambda: four.transform(images, masks),
         "BIF, scale 5, 32 bins": lambda: five.transform(images),
         "BIF, scale 5, PNG files into a store": store,
         "Nimble, 100 fixations": lambda: list(nimble.transform(images)),
     }
     for coding, pyramid in pyramids.items():
-        ways[f'SpatialPyramid("{coding}"), {len(described[0])} patches'] = lambda p=pyramid: p.transform(described)
-    for way in ways.values():
-        way()  # compile, and bring memory in
-    return {name: 1000 * seconds / len(images) for name, seconds in fastest(ways, rounds).items()}
+        contenders[f'SpatialPyramid("{coding}"), {len(described[0])} patches'] = lambda p=pyramid: p.transform(
+            described
+        )
+    for contender in contenders.values():
+        contender()  # compile, and bring memory in
+    return {name: 1000 * seconds / len(images) for name, seconds in fastest(contenders, rounds).items()}
 
 
 def cells() -> dict[str, dict[str, float]]:

@@ -99,9 +99,9 @@ def peak_gigabytes() -> float:
     return int(line.split()[1]) * 1024 / 1e9
 
 
-def seconds(work: Callable[[], Any]) -> float:
+def seconds(call: Callable[[], Any]) -> float:
     start = perf_counter()
-    work()
+    call()
     return perf_counter() - start
 
 

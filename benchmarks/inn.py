@@ -106,28 +106,28 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def run(case: Case, split: Split, rounds: int) -> dict[str, Any]:
-    """All ways to code the same queries, and FAISS, in turn."""
+    """All methods to code the same queries, and FAISS, in turn."""
     queries = np.ascontiguousarray(split.X_test[:: case.every])
     truth = split.y_test[:: case.every]
     settings = {"regularization": REGULARIZATION, "n_jobs": case.threads}
     exact = INNCoder(**settings).fit(split.X_train)
     local = INNCoder(**settings, neighborhood=NEIGHBORHOOD).fit(split.X_train)
     residual = INNClassifier(**settings, decision="residual").fit(split.X_train, split.y_train)
-    ways: dict[str, Callable[[], Any]] = {
+    calls: dict[str, Callable[[], Any]] = {
         "exact": lambda: exact.transform(queries),
         "local": lambda: local.transform(queries),
         "residual": lambda: residual.predict(queries),
     }
-    for way in (exact.transform, local.transform, residual.predict):  # compile, and bring memory in
-        way(queries[:300])
-    seconds: dict[str, list[float]] = {name: [] for name in ("faiss", *ways)}
+    for call in (exact.transform, local.transform, residual.predict):  # compile, and bring memory in
+        call(queries[:300])
+    seconds: dict[str, list[float]] = {name: [] for name in ("faiss", *calls)}
     answers: dict[str, Any] = {}
     with faiss_beside(split, case.threads, case.every) as faiss:
         for _ in range(rounds):
             answer = faiss.search()
             seconds["faiss"].append(answer["seconds"])
-            for name, way in ways.items():
-                time, answers[name] = timed(way)
+            for name, call in calls.items():
+                time, answers[name] = timed(call)
                 seconds[name].append(time)
     medians = {name: median(times) for name, times in seconds.items()}
     members = np.eye(split.y_train.max() + 1)[split.y_train]
@@ -142,7 +142,7 @@ def run(case: Case, split: Split, rounds: int) -> dict[str, Any]:
         "gram_seconds": exact.gram_seconds_,
         "seconds": seconds,
         "medians": medians,
-        "times_faiss": {name: medians[name] / medians["faiss"] for name in ways},
+        "times_faiss": {name: medians[name] / medians["faiss"] for name in calls},
         "accuracy": {name: float((elected == truth).mean()) for name, elected in labels.items()},
         "same_label_locally": float((labels["exact"] == labels["local"]).mean()),
         "samples_in_a_code": answers["exact"].nnz / len(queries),

@@ -1,8 +1,8 @@
 """Does learning improve on INN codes? ``python -m benchmarks.inn_votes``.
 
-INN codes are votes too (``vote_weights="inn"``): the plain vote is the INN classifier. Each way to learn weights
-on top of it is given three random splits of each set (one of the traffic signs, tracks kept together in training):
-by N3, with its own choice of rounds, with shrinkage and early stopping on held-out risk, and as published from
+INN codes are votes too (``vote_weights="inn"``): the plain vote is the INN classifier. Weights are learned on
+top of it on three random splits of each set (one of the traffic signs, tracks kept together in training): by
+N3, with its own choice of rounds, with shrinkage and early stopping on held-out risk, and as published from
 zero; by MLNN, one weight for all classes; and over a tenth of the rows. Accuracy, and log-loss of the
 probabilities (those of the INN classifier floored at 0.001). Prints tables in Markdown and writes
 ``benchmarks/results/inn_votes.json``; ``--show`` prints what was written last.
@@ -35,7 +35,7 @@ def mlnn(**how: Any) -> MLNNClassifier:
 
 
 # Each makes a model from the number of rounds that would go once through the rows, 2m/C.
-WAYS: dict[str, Callable[[int], ClassifierMixin]] = {
+VARIANTS: dict[str, Callable[[int], ClassifierMixin]] = {
     "INN classifier": lambda rounds: INNClassifier(),
     "the nearest 100": lambda rounds: n3(n_rounds=0),
     "N3": lambda rounds: n3(),
@@ -50,10 +50,10 @@ WAYS: dict[str, Callable[[int], ClassifierMixin]] = {
 }
 
 
-def measure(way: str, split: Split, seed: int) -> dict[str, Any]:
-    """One way to learn on one split."""
+def measure(variant: str, split: Split, seed: int) -> dict[str, Any]:
+    """One variant on one split."""
     rounds = -(-2 * len(split.y_train) // (split.y_train.max() + 1))
-    model, learns = WAYS[way](rounds), way != "INN classifier"
+    model, learns = VARIANTS[variant](rounds), variant != "INN classifier"
     start = perf_counter()
     if learns:
         model.set_params(random_state=seed).fit(split.X_train, split.y_train, groups=split.groups_train)
@@ -64,7 +64,7 @@ def measure(way: str, split: Split, seed: int) -> dict[str, Any]:
     floored = probabilities if learns else np.maximum(probabilities, 1e-3)
     return {
         "set": split.name,
-        "way": way,
+        "variant": variant,
         "seed": seed,
         "accuracy": float((model.predict(split.X_test) == split.y_test).mean()),
         "log_loss": log_loss(split.y_test, floored / floored.sum(axis=1, keepdims=True)),
@@ -74,15 +74,15 @@ def measure(way: str, split: Split, seed: int) -> dict[str, Any]:
 
 
 def report(rows: list[dict[str, Any]]) -> str:
-    """Two tables: accuracy and log-loss by way and set."""
+    """Two tables: accuracy and log-loss by variant and set."""
     tables = []
-    for title, shown in (
+    for title, text in (
         ("accuracy, % (rounds chosen)", _accuracy),
         ("log-loss", lambda some: f"{np.mean([r['log_loss'] for r in some]):.3f}"),
     ):
         body = [
-            [way, *(shown([r for r in rows if r["set"] == name and r["way"] == way]) for name in SETS)]
-            for way in WAYS
+            [variant, *(text([r for r in rows if r["set"] == name and r["variant"] == variant]) for name in SETS)]
+            for variant in VARIANTS
         ]
         tables.append(markdown([title, *SETS], body))
     return "\n\n".join(tables)
@@ -102,7 +102,7 @@ def main() -> None:
         for name, n_splits in SETS.items():
             for seed in range(n_splits):
                 split = load(name, seed)
-                rows += [measure(way, split, seed) for way in WAYS]
+                rows += [measure(variant, split, seed) for variant in VARIANTS]
         write_results("inn_votes", {"rows": rows})
     print(report(read_results("inn_votes")["rows"]))
 

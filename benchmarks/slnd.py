@@ -80,7 +80,7 @@ CONTENDERS = (
 )
 
 
-def work(name: str, folder: Path, mapped: bool) -> Row:
+def run_worker(name: str, folder: Path, mapped: bool) -> Row:
     """In a process of its own: fit on the rows in the folder, score, and tell the peak memory."""
     warnings.simplefilter("ignore")  # the contender of 100 iterations is meant not to converge
     mode = "r" if mapped else None
@@ -209,13 +209,13 @@ def verdicts(by_name: dict[str, Row]) -> list[str]:
         a, b = by_name[ours], by_name[other]
         if measure == "share":
             accurate = a["accuracy"] >= bound * b["accuracy"]
-            said = f"{100 * a['accuracy'] / b['accuracy']:.1f}% of its accuracy, target {100 * bound:.0f}%"
+            margin = f"{100 * a['accuracy'] / b['accuracy']:.1f}% of its accuracy, target {100 * bound:.0f}%"
         else:
             accurate = a["accuracy"] >= b["accuracy"] - bound / 100
-            said = f"{100 * (a['accuracy'] - b['accuracy']):+.1f} points, target at least {-bound:.1f}"
+            margin = f"{100 * (a['accuracy'] - b['accuracy']):+.1f} points, target at least {-bound:.1f}"
         ratio = b["seconds"] / a["seconds"]
         verdict = "met" if accurate and ratio >= speed else "missed"
-        lines.append(f"- {ours} against {other}: {said}; {ratio:.0f} times faster, target {speed}: {verdict}")
+        lines.append(f"- {ours} against {other}: {margin}; {ratio:.0f} times faster, target {speed}: {verdict}")
     return lines
 
 
@@ -270,7 +270,7 @@ def main() -> None:
     parser.add_argument("--mapped", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        print(json.dumps(work(options.worker[0], Path(options.worker[1]), options.mapped), default=float))
+        print(json.dumps(run_worker(options.worker[0], Path(options.worker[1]), options.mapped), default=float))
         return
     results = read_results("slnd") if (RESULTS / "slnd.json").exists() else {}
     if not options.show:

@@ -1,4 +1,4 @@
-"""``python -m papers NAME``: a table or figure of the papers, run again."""
+"""``python -m papers NAME --data DIR``: a table or figure of the papers, run again."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ import typer
 from nearboost.cli.common import Exit, command, echo, echo_json, echo_table, notify, progress
 
 DATA = "Folder that holds the data sets; by default NEARBOOST_DATA, else data in the present folder."
-OUT = "Folder that gets a folder NAME with the results, and keeps cells and features for other names."
+OUT = "Folder that gets a folder NAME with the results, beside a cache that all names share."
 
 
 app = typer.Typer(name="papers", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
@@ -35,12 +35,12 @@ def reproduce(
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Of each method; all cores by default.")] = None,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("reproduced"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make features and results anew.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> Exit:
     """Run a table or figure of the papers again, and show ours beside the paper's numbers.
 
-    Each method runs on each split in a process of its own. A second call goes on where the first one was.
+    Each method runs on each split in a process of its own. A second call goes on where the first one stopped.
 
     Example: `python -m papers thesis-table-5.3 --data data --repeats 3`
     """

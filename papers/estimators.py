@@ -135,7 +135,7 @@ class GentleStumps(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
         """Boost all classes."""
-        self.classes_, of_rows = np.unique(y, return_inverse=True)
+        self.classes_, codes = np.unique(y, return_inverse=True)
         (m, n_features), n_classes = X.shape, len(self.classes_)
         shares = np.linspace(0, 1, N_BINS + 1)[1:-1]
         self.thresholds_ = np.quantile(X, shares, axis=0).T
@@ -144,24 +144,24 @@ class GentleStumps(ClassifierMixin, BaseEstimator):
         ends = np.arange(m + 1) * n_features
         binned = csr_array((np.ones(len(places), dtype=np.float32), places, ends), shape=(m, n_features * N_BINS))
         by_bin = binned.T.tocsr()
-        own = places * n_classes + np.repeat(of_rows, n_features)
-        signs = np.where(of_rows[:, np.newaxis] == np.arange(n_classes), 1, -1).astype(np.float32)
+        own = places * n_classes + np.repeat(codes, n_features)
+        signs = np.where(codes[:, np.newaxis] == np.arange(n_classes), 1, -1).astype(np.float32)
         weights = np.full((m, n_classes), 1 / m, dtype=np.float32)
         self.stumps_ = []
         for _ in range(self.n_rounds):
-            of_own_class = np.repeat(weights[np.arange(m), of_rows], n_features)
-            positive = np.bincount(own, of_own_class, n_features * N_BINS * n_classes)
+            own_weights = np.repeat(weights[np.arange(m), codes], n_features)
+            positive = np.bincount(own, own_weights, n_features * N_BINS * n_classes)
             shape = (n_features, N_BINS, n_classes)
             stump = best_stump((by_bin @ weights).reshape(shape), positive.reshape(shape))
             self.stumps_.append(stump)
-            weights *= np.exp(-signs * values_of(stump, bins))
+            weights *= np.exp(-signs * stump_values(stump, bins))
             weights /= weights.sum(axis=0)
         return self
 
     def decision_function(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """The sums of all stumps, a column for each class."""
         bins = self._bins(X)
-        return np.sum([values_of(stump, bins) for stump in self.stumps_], axis=0)
+        return np.sum([stump_values(stump, bins) for stump in self.stumps_], axis=0)
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
         """The class with the largest sum."""
@@ -194,7 +194,7 @@ def best_stump(total: NDArray[Any], positive: NDArray[Any]) -> Stump:
     return features, cuts, np.stack(sides)
 
 
-def values_of(stump: Stump, bins: NDArray[np.intp]) -> NDArray[np.float64]:
+def stump_values(stump: Stump, bins: NDArray[np.intp]) -> NDArray[np.float64]:
     """What a stump says of each row for each class."""
     features, cuts, sides = stump
     is_above = (bins[:, features] > cuts).astype(np.intp)

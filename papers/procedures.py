@@ -80,13 +80,13 @@ def judge(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
     scores = probabilities = class_outputs(model, "predict_proba", rows.queries, n_classes)
     if scores is None:
         scores = class_outputs(model, "decision_function", rows.queries, n_classes)
-    truth, said = rows.truth, answers
+    truth, predicted = rows.truth, answers
     if truth.ndim == 1:
         names = np.array(rows.classes)
-        truth, said = names[truth], names[said.astype(np.int64)]
-    found = measure(truth, said, rows.classes, probabilities=probabilities, scores=scores)
+        truth, predicted = names[truth], names[predicted.astype(np.int64)]
+    found = measure(truth, predicted, rows.classes, probabilities=probabilities, scores=scores)
     if truth.ndim == 1:
-        shares = class_accuracies(confusion(truth, said, rows.classes))
+        shares = class_accuracies(confusion(truth, predicted, rows.classes))
         found["class_accuracy"] = dict(zip(rows.classes, shares, strict=True))
     if hasattr(model, "prototypes_"):
         found["prototypes"] = len(model.prototypes_)

@@ -83,7 +83,7 @@ def data_text(entry: dict[str, Any]) -> str:
     """What is needed where, in words."""
     if entry["alias_of"]:
         return ""
-    said = []
+    lines = []
     for one in entry["data"]:
         where = f"{one['set']}: {' or '.join(one['paths'])}" if one["paths"] else one["set"]
         if one["stand_ins"]:
@@ -92,7 +92,7 @@ def data_text(entry: dict[str, Any]) -> str:
             where += "; no stand-in"
         if one["there"] is not None:
             where += " (there)" if one["there"] else " (not there)"
-        said.append(where)
+        lines.append(where)
     if entry["missing"]:
-        said.append("cannot run yet")
-    return "\n".join(said)
+        lines.append("cannot run yet")
+    return "\n".join(lines)

@@ -29,8 +29,8 @@ def as_table(facts: Facts) -> Any:
 
 def title(facts: Facts) -> str:
     """Name and place in print; quick runs say so."""
-    said = f"{facts['name']} ({facts['place']})"
-    return f"QUICK, not to be compared: {said}" if facts.get("quick") else said
+    label = f"{facts['name']} ({facts['place']})"
+    return f"QUICK, not to be compared: {label}" if facts.get("quick") else label
 
 
 def has_printed(facts: Facts) -> bool:
@@ -68,11 +68,11 @@ def cell_text(cell: Facts) -> str:
     '81.2 ± 0.4 (84.28)'
     """
     ours, paper = cell["ours"], cell["paper"]
-    said = "" if ours is None else number_text(ours["mean"])
+    label = "" if ours is None else number_text(ours["mean"])
     if ours is not None and ours["deviation"] is not None:
         spread = ours["deviation"]
-        said += f" ± {spread:.1f}" if abs(ours["mean"]) >= 10 else f" ± {number_text(spread)}"
-    return f"{said} ({paper['text']})".strip() if paper else said
+        label += f" ± {spread:.1f}" if abs(ours["mean"]) >= 10 else f" ± {number_text(spread)}"
+    return f"{label} ({paper['text']})".strip() if paper else label
 
 
 def number_text(value: float) -> str:
