@@ -35,7 +35,7 @@ def test_the_scene_sets_hold_one_another(tmp_path):
     miniatures.scenes(tmp_path, SCENES)
     eight = open_dataset(tmp_path, "scene-8")
     assert eight.classes == tuple(sorted(SCENES[:8]))
-    assert "no class of the set: Bedroom, Industrial, Kitchen" in eight.notes[1]
+    assert "not classes of the set: Bedroom, Industrial, Kitchen" in eight.notes[1]
     assert "Store" not in open_dataset(tmp_path, "scene-13").classes
 
 
@@ -65,7 +65,7 @@ def test_a_missing_scene_is_named(tmp_path):
 def test_caltech_101(tmp_path):
     found = open_dataset(miniatures.caltech_101(tmp_path))
     assert (found.name, len(found), len(found.classes)) == ("caltech-101", 101, 101)
-    assert any("no class of the set: BACKGROUND_Google" in note for note in found.notes)
+    assert any("not classes of the set: BACKGROUND_Google" in note for note in found.notes)
     assert "published were 8,677 of 101 (" in found.notes[0]
     assert open_dataset(tmp_path / "101_ObjectCategories").name == "caltech-101"
     shutil.rmtree(tmp_path / "101_ObjectCategories" / "okapi")
