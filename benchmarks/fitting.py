@@ -30,10 +30,9 @@ from benchmarks.machine import read_results, write_results
 from benchmarks.tables import markdown
 from nearboost import MAPBoostClassifier, MLNNClassifier, N3Classifier, NeighborSearch, UNNClassifier
 from nearboost.base.progress import silent
-from nearboost.boosting.engine import ClassProblems, ExampleWeights
-from nearboost.boosting.labels import labels_from_classes
-from nearboost.boosting.start import count_plain_vote, fit_start_coefficient
+from nearboost.boosting.engine import ClassProblems, count_plain_vote, fit_start_coefficient
 from nearboost.losses import get_loss
+from nearboost.problem.targets import ExampleWeights, labels_from_classes
 from nearboost.votes import votes_from_neighbors
 
 K = 11

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from nearboost.boosting.engine import ClassProblems, ExampleWeights
-from nearboost.boosting.labels import labels_from_classes
-from nearboost.boosting.start import count_plain_vote
+from nearboost.boosting.engine import ClassProblems, count_plain_vote
 from nearboost.neighbors import Neighbors
+from nearboost.problem.targets import ExampleWeights, labels_from_classes
 from nearboost.votes import PlainVotes, Votes, cast_votes
 
 

@@ -16,11 +16,11 @@ UNN_LOSSES = ["exp", "log", "mat"]
 KINDS = ["random", "ties", "unbalanced"]
 
 
-def compare(course, expected):
-    assert course.picks.tolist() == expected.picks
-    np.testing.assert_allclose(course.deltas, expected.deltas, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(course.risk, expected.risk, rtol=1e-9)
-    alpha = gather_coefficients([course], len(expected.alpha)).toarray().ravel()
+def compare(run, expected):
+    assert run.picks.tolist() == expected.picks
+    np.testing.assert_allclose(run.deltas, expected.deltas, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(run.risk, expected.risk, rtol=1e-9)
+    alpha = gather_coefficients([run], len(expected.alpha)).toarray().ravel()
     np.testing.assert_allclose(alpha, expected.alpha, rtol=1e-9, atol=1e-9)
 
 
@@ -47,16 +47,16 @@ def test_n3(kind, loss, vote_weights, oracle, learning_rate, floor):
     X, classes = random_rows(3, kind=kind, n_classes=2 if kind == "unbalanced" else 4)
     v = np.random.default_rng(1).uniform(0.5, 2, len(X)) if vote_weights == "rank" else None
     problems = make_problems(X, classes, vote_weights=vote_weights, sample=v)
-    courses = boost(problems, NewtonRule(get_loss(loss), learning_rate, oracle, floor), 60, n_jobs=1)
+    runs = boost(problems, NewtonRule(get_loss(loss), learning_rate, oracle, floor), 60, n_jobs=1)
     indices, votes = problems.votes.voters.reshape(len(X), -1), problems.votes.weights.reshape(len(X), -1)
     codes = all_codes(problems)
-    for column, course in enumerate(courses):
+    for column, run in enumerate(runs):
         expected = reference_n3.n3(
             indices, codes[:, column], reference_n3.start_weights(codes)[:, column], loss=loss, n_rounds=60,
             votes=votes, example_weight=v, learning_rate=learning_rate, oracle=oracle,
             min_reverse_neighbors=floor,
         )  # fmt: skip
-        compare(course, expected)
+        compare(run, expected)
 
 
 @pytest.mark.pairs
@@ -77,13 +77,13 @@ def test_unn(kind, loss, vote_weights, delta, oracle, balance, learning_rate):
     v = np.random.default_rng(2).uniform(0.5, 2, len(X)) if oracle == "decrease" else None
     problems = make_problems(X, classes, vote_weights=vote_weights, sample=v)
     rule = UniversalRule(get_loss(loss), learning_rate, oracle, 1, delta, balance)
-    courses = boost(problems, rule, 40, n_jobs=1)
+    runs = boost(problems, rule, 40, n_jobs=1)
     indices, votes = problems.votes.voters.reshape(len(X), -1), problems.votes.weights.reshape(len(X), -1)
-    for column, course in enumerate(courses):
+    for column, run in enumerate(runs):
         y = problems.labels.codes(column).astype(int)
         start = reference_unn.start_weights(y, v, balance="none" if balance == "none" else "half")
         expected = reference_unn.unn(
             indices, y, start, loss=loss, n_rounds=40, votes=None if vote_weights == "uniform" else votes,
             delta=delta, learning_rate=learning_rate, oracle=oracle,
         )  # fmt: skip
-        compare(course, expected)
+        compare(run, expected)

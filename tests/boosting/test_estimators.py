@@ -260,7 +260,7 @@ def test_one_group_of_all_rows_leaves_no_neighbours():
 
 
 def test_few_prototypes_of_one_group_do_not_stop_a_fit():
-    """Two picks in the same group: judged rows of that group then have nobody to ask."""
+    """Two picks in the same group: held-out rows of that group then have nobody to ask."""
     groups = np.repeat(np.arange(4), 30)
     order = np.argsort(X[:, 0])  # groups are stripes, so a class's picks share one
     for n_rounds in (1, 2, 3, 4):
@@ -496,7 +496,7 @@ def test_adaptive_balance_keeps_fewer_of_the_majority_and_the_minority_gains(see
 
 @pytest.mark.parametrize("oracle", ["delta", "decrease"])
 def test_adaptive_balance_with_a_class_that_is_held_out_as_a_whole(oracle):
-    """One far row is a class: while it is judged, its class has no rows, and nobody is near it."""
+    """One far row is a class: while it is held out, its class has no rows, and nobody is near it."""
     rows, classes = np.vstack([X, [[100.0, 100.0]]]), np.append(Y, 4)
     model = UNNClassifier(3, balance="adaptive", oracle=oracle).fit(rows, classes)
     assert np.all(np.isfinite(model.decision_function(rows)))

@@ -9,11 +9,11 @@ from sklearn.base import clone
 
 from boosting.problems import brute_force, make_problems, random_rows
 from nearboost import MAPBoostClassifier, MLNNClassifier, NeighborSearch
-from nearboost.boosting.edges import EdgeRule
 from nearboost.boosting.engine import boost
-from nearboost.boosting.judges import choose_judges
-from nearboost.boosting.labels import labels_from_classes
-from nearboost.problem.calibration import MapPosterior
+from nearboost.boosting.mapboost import MapPosterior
+from nearboost.boosting.one_weight import EdgeRule
+from nearboost.problem.held_out import deal_folds
+from nearboost.problem.targets import labels_from_classes
 from nearboost.votes import KernelVotes
 from reference import mlnn as reference
 
@@ -28,10 +28,10 @@ def dense_votes(problems):
     return indices, matrix
 
 
-def compare(course, expected, rtol=1e-9):
-    assert course.picks.tolist() == expected.picks
-    np.testing.assert_allclose(course.deltas, expected.deltas, rtol=rtol)
-    np.testing.assert_allclose(course.risk, expected.risk, rtol=rtol)
+def compare(run, expected, rtol=1e-9):
+    assert run.picks.tolist() == expected.picks
+    np.testing.assert_allclose(run.deltas, expected.deltas, rtol=rtol)
+    np.testing.assert_allclose(run.risk, expected.risk, rtol=rtol)
 
 
 # ---- against the plain reading ----
@@ -48,13 +48,13 @@ def test_all_classes_at_once(kind, kernel, density, always_smooth, weighted):
     v = np.random.default_rng(1).uniform(0, 2, len(X)).round(1) if weighted else np.ones(len(X))
     problems = make_problems(X, classes, vote_weights=KernelVotes(kernel, density=density), sample=v)
     rule = EdgeRule(False, kernel == "knn", always_smooth, density)
-    [course] = boost(problems, rule, 25)
+    [run] = boost(problems, rule, 25)
     n_classes = problems.labels.n_classes
     r = reference.edge_matrix(*dense_votes(problems), classes, n_classes)
     expected = reference.mlnn(
         r, n_classes, n_rounds=25, example_weight=v, equal_votes=kernel == "knn", always_smooth=always_smooth
     )
-    compare(course, expected)
+    compare(run, expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,10 +62,10 @@ def test_all_classes_at_once(kind, kernel, density, always_smooth, weighted):
 def test_one_versus_all_is_the_same_with_two_classes(kind, kernel):
     X, classes = random_rows(12, kind=kind, n_classes=2 if kind == "unbalanced" else 3)
     problems = make_problems(X, classes, vote_weights=KernelVotes(kernel))
-    for column, course in enumerate(boost(problems, EdgeRule(True, kernel == "knn", True, False), 25)):
+    for column, run in enumerate(boost(problems, EdgeRule(True, kernel == "knn", True, False), 25)):
         sides = (problems.labels.codes(column) > 0).astype(int)
         r = reference.edge_matrix(*dense_votes(problems), sides, 2)
-        compare(course, reference.mlnn(r, 2, n_rounds=25, equal_votes=kernel == "knn", always_smooth=True))
+        compare(run, reference.mlnn(r, 2, n_rounds=25, equal_votes=kernel == "knn", always_smooth=True))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -408,7 +408,7 @@ def test_never_a_nan_whatever_the_kernel_values(scale, smoothing):
         assert all(np.isfinite(risk).all() for risk in model.history_)
 
 
-def test_rows_that_no_judge_could_hear_are_told_of():
+def test_warning_of_held_out_rows_without_a_voter():
     """With two groups, whoever may vote on a held-out row has voted on held-out rows only."""
     X, classes = random_rows(32, m=200)
     with pytest.warns(UserWarning, match="Only 0 of 200 held-out rows"):
@@ -482,7 +482,7 @@ def test_held_out_scores_are_learned_without_the_fold(cls, kernel):
     held_out = model.held_out_scores_.toarray()
     codes, done = reference.symmetric_codes(classes, 4), 0
     rule = KernelVotes(kernel, density=density)
-    for fold in choose_judges(labels, np.arange(80), np.random.RandomState(0)):
+    for fold in deal_folds(labels, np.arange(80), np.random.RandomState(0)):
         v = np.ones(80)
         v[fold] = 0
         r = reference.edge_matrix(graph.indices, rule.in_training(graph), classes, 4)
@@ -507,7 +507,7 @@ def test_held_out_risk_is_that_of_the_folds_rows(cls):
     vote = 1.0 if cls is MLNNClassifier else 1 / 5
     r = reference.edge_matrix(graph.indices, np.full((80, 5), vote), classes, 4)
     total = 0.0
-    for fold in choose_judges(labels, np.arange(80), np.random.RandomState(0)):
+    for fold in deal_folds(labels, np.arange(80), np.random.RandomState(0)):
         v = np.ones(80)
         v[fold] = 0
         total += np.exp(-(r @ reference.mlnn(r, 4, n_rounds=15, example_weight=v).alpha))[fold].mean()

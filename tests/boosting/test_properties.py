@@ -141,7 +141,7 @@ def test_few_rows_and_many_near_ties():
 
 
 def test_two_scores_one_rounding_apart_have_probabilities_in_the_same_order():
-    from nearboost.problem.calibration import Calibration, leading_class
+    from nearboost.problem.held_out import Calibration, leading_class
 
     scores = np.array([[0.3, np.nextafter(0.3, 1), 0.1], [1.0, 1.0, np.nextafter(1.0, 2)]])
     two = np.array([[5e-324], [1e-30], [-1e-30], [0.0]])
@@ -166,9 +166,9 @@ def test_unn_keeps_its_digits_while_the_weights_vanish(loss):
     X = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 30])
     problems = make_problems(X, np.repeat([0, 1], 40), k=10)
     rule = UniversalRule(get_loss(loss), 1.0, "delta", 1, "closed_form", "uniform")
-    course = boost(problems, rule, 80, n_jobs=1)[0]
+    run = boost(problems, rule, 80, n_jobs=1)[0]
     y = problems.labels.codes(0).astype(int)
     indices = problems.votes.voters.reshape(len(X), -1)
     expected = reference.unn(indices, y, reference.start_weights(y), loss=loss, n_rounds=80)
-    assert course.picks.tolist() == expected.picks
-    np.testing.assert_allclose(course.deltas, expected.deltas, rtol=1e-6)
+    assert run.picks.tolist() == expected.picks
+    np.testing.assert_allclose(run.deltas, expected.deltas, rtol=1e-6)

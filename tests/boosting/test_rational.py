@@ -39,7 +39,7 @@ def test_exactly_the_plain_reading_and_floats_to_rounding(oracle, n_classes, see
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
-def test_votes_weights_and_judges_agree_with_floats():
+def test_votes_weights_and_held_out_rows_agree_with_floats():
     X, classes = random_rows(4, m=25, n_classes=3)
     weights = np.ones(25)  # weights that are no short fractions would make near-ties of the float window's ties
     weights[20] = 0

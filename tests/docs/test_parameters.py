@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 
 from docs.building import PUBLIC, hook
 from nearboost import LocalSets, N3Classifier
-from nearboost.boosting.edges import Diagnostics
-from nearboost.boosting.explanation import Explanation
+from nearboost.boosting.one_weight import Diagnostics
+from nearboost.boosting.queries import Explanation
 from nearboost.features.embedding import Network
 from nearboost.features.fixed import FixedDescriptor
 from nearboost.features.store import Entry

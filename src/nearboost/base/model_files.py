@@ -10,7 +10,7 @@ from typing import Any
 from nearboost.base.disk import check_target
 from nearboost.base.model_archive import MOST_BYTES, open_archive, write_archive
 from nearboost.base.model_values import Decoder, Encoder, ModelFileError
-from nearboost.base.names import SKLEARN
+from nearboost.base.names import RENAMED_FIELDS, SKLEARN
 
 __all__ = [
     "FORMAT",
@@ -31,6 +31,8 @@ def _from_format_1(header: dict[str, Any]) -> dict[str, Any]:
     NaiveBayesNN came to keep its voters, which older files do not tell.
     """
     for one in objects_in(header["root"]):
+        for old, new in RENAMED_FIELDS.get(one["object"], {}).items():
+            one["state"][new] = one["state"].pop(old)
         if one["object"] == "NeighborSearch":
             one["state"]["method"] = "exact" if one["state"].pop("hnsw", None) is None else "hnsw"
         elif one["object"] == "LeastSquares":

@@ -42,13 +42,11 @@ _ESTIMATORS = {
 
 # What they hold once they are fitted.
 _RECORDS = {
-    "nearboost.problem.calibration": ("Calibration", "MapPosterior"),
-    "nearboost.boosting.edges": ("Diagnostics", "EdgeRule"),
-    "nearboost.boosting.engine": ("ExampleWeights",),
-    "nearboost.boosting.labels": ("Labels",),
-    "nearboost.boosting.leverage": ("Leverage",),
+    "nearboost.boosting.engine": ("Leverage",),
+    "nearboost.boosting.mapboost": ("MapPosterior",),
     "nearboost.boosting.newton": ("NewtonRule",),
-    "nearboost.boosting.training": ("Recipe", "TrainingSet"),
+    "nearboost.boosting.one_weight": ("Diagnostics", "EdgeRule"),
+    "nearboost.boosting.training": ("Recipe",),
     "nearboost.boosting.universal": ("UniversalRule",),
     "nearboost.codes.dictionary": ("Dictionary", "PartwiseTerms", "SearchedTerms"),
     "nearboost.codes.l1": ("GrowingLists", "L1Dictionary", "LeastSquares", "NearLists"),
@@ -69,6 +67,8 @@ _RECORDS = {
     "nearboost.linear.targets": ("Coding",),
     "nearboost.losses.family": ("ExponentialLoss", "Loss"),
     "nearboost.neighbors": ("MeasuredRows", "Neighbors", "NeighborSearch"),
+    "nearboost.problem.held_out": ("Calibration",),
+    "nearboost.problem.targets": ("ExampleWeights", "Labels", "TrainingSet"),
     "nearboost.votes.inn": ("CodeVotes",),
     "nearboost.votes.rules": ("KernelVotes", "PlainVotes"),
 }
@@ -96,6 +96,8 @@ MODULES: dict[str, str] = {
 
 # What classes were called in older files.
 RENAMED = {"Rows": "MeasuredRows"}
+# What their fields were called: each class with the former names and those of today.
+RENAMED_FIELDS = {"ExampleWeights": {"judge": "held_out"}}
 
 # Compiled objects that fits make for themselves and nothing else needs.
 NOT_KEPT = {"sklearn.SGDClassifier": ("_loss_function_",)}

@@ -1,5 +1,6 @@
 """MAPBoost: boosted maximum a posteriori classification."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,38 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import check_choice
-from nearboost.boosting.for_all import WeightForAll
-from nearboost.problem.calibration import MapPosterior, Probabilities
+from nearboost.boosting.one_weight import WeightForAll
+from nearboost.problem.held_out import Probabilities, keep_decided, keep_leader, two_sided
 from nearboost.votes import KernelVotes, VoteRule
 
 ESTIMATORS = {"rectangular": "knn", "gaussian": "gaussian", "adaptive": "adaptive"}  # and their kernels
+ROUNDING = 1e-12  # a posterior below it is made of rounding
+
+
+@dataclass(frozen=True)
+class MapPosterior:
+    """P(c|x) of eq. (2) of MAPBoost from its scores h of eq. (3): h = (C P − 1)/(C − 1).
+
+    ``n_classes`` is C of the problems solved, 2 for one versus all; their posteriors are then scaled to sum to 1.
+    """
+
+    n_classes: int
+    multilabel: bool
+
+    def posteriors(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One number per class, as estimated; those of one-versus-all problems need not sum to 1."""
+        sided = scores if self.multilabel else two_sided(scores)
+        posteriors = np.clip((1 + (self.n_classes - 1) * sided) / self.n_classes, 0.0, 1.0)
+        return np.where(posteriors < ROUNDING, 0.0, posteriors)
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `Probabilities`."""
+        posteriors = self.posteriors(scores)
+        if self.multilabel:
+            return keep_decided(posteriors, scores)
+        nobody = posteriors.sum(axis=1) == 0  # every class is ruled out: an even guess
+        posteriors[nobody] = 1.0
+        return keep_leader(posteriors, scores)
 
 
 class MAPBoostClassifier(WeightForAll):

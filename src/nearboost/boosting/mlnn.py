@@ -3,7 +3,7 @@
 from typing import Any
 
 from nearboost.base.validation import check_choice
-from nearboost.boosting.for_all import WeightForAll
+from nearboost.boosting.one_weight import WeightForAll
 from nearboost.votes import KERNELS, CodeVotes, Kernel, KernelVotes, VoteRule
 
 

@@ -3,10 +3,9 @@
 from typing import Any
 
 from nearboost.base.validation import check_choice
-from nearboost.boosting.base import default_rounds
+from nearboost.boosting.classifier import WeightPerClass, default_rounds
 from nearboost.boosting.engine import StepRule
 from nearboost.boosting.newton import NewtonRule
-from nearboost.boosting.per_class import WeightPerClass
 from nearboost.boosting.rational import MOST_ROUNDS, MOST_ROWS, RationalRule, exact_coefficients
 from nearboost.boosting.training import Outcome
 from nearboost.losses import get_loss
@@ -217,5 +216,5 @@ class N3Classifier(WeightPerClass):
         if self.arithmetic == "rational":
             self.exact_coefficients_ = [
                 {int(self._kept[row]): coefficient for row, coefficient in table.items()}
-                for table in exact_coefficients(outcome.learned.courses)
+                for table in exact_coefficients(outcome.learned.runs)
             ]

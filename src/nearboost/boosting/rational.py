@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
-from nearboost.boosting.engine import ClassProblems, Course, OneVsRest
+from nearboost.boosting.engine import BoostingRun, ClassProblems, OneVsRest
 from nearboost.boosting.newton import start_weights
 from nearboost.votes import Votes
 
@@ -59,7 +59,7 @@ class RationalBooster:
             self._squares.append(sum((self._v[i] * b * b for i, b in learning), Fraction(0)))
             self._eligible.append(len(learning) >= max(1, rule.min_reverse_neighbors))
 
-    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> BoostingRun:
         """See the engine."""
         codes = [int(code) for code in self._problems.labels.codes(column)]
         margins = self._start_margins(column, codes)
@@ -94,7 +94,9 @@ class RationalBooster:
             held_risk.append(self._held_risk(margins))
         advance(n_rounds)
         floats = np.array([float(delta) for delta in deltas])
-        return Course(np.array(picks, dtype=np.int32), floats, np.array(risk), np.array(held_risk), tuple(deltas))
+        return BoostingRun(
+            np.array(picks, dtype=np.int32), floats, np.array(risk), np.array(held_risk), tuple(deltas)
+        )
 
     def _start_margins(self, column: int, codes: list[int]) -> list[Fraction]:
         """Margins of the start weights, which are 1/(2n): rebuilt exactly from the whole number 2n."""
@@ -116,15 +118,15 @@ class RationalBooster:
         return _hinge_risk(margins, self._problems.weights.product)
 
     def _held_risk(self, margins: list[Fraction]) -> float:
-        return _hinge_risk(margins, self._problems.weights.judge)
+        return _hinge_risk(margins, self._problems.weights.held_out)
 
 
-def exact_coefficients(courses: list[Course]) -> list[dict[int, Fraction]]:
+def exact_coefficients(runs: list[BoostingRun]) -> list[dict[int, Fraction]]:
     """For each class problem, the exact coefficient of every voter it picked."""
     tables: list[dict[int, Fraction]] = []
-    for course in courses:
+    for run in runs:
         table: dict[int, Fraction] = {}
-        for pick, delta in zip(course.picks.tolist(), course.exact_deltas or (), strict=True):
+        for pick, delta in zip(run.picks.tolist(), run.exact_deltas or (), strict=True):
             table[pick] = table.get(pick, Fraction(0)) + delta
         tables.append(table)
     return tables

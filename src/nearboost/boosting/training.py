@@ -1,6 +1,9 @@
-"""From a neighbour graph to leveraged prototypes: learn, keep the best, learn again, judge.
+"""From a neighbour graph to leveraged prototypes: choose who votes, learn their weights, and cross-fit.
 
-Each step is one function over small immutable records; nothing here knows about estimators.
+Each step is one function over small immutable records; nothing here knows about estimators. Cross-fitting gives
+honest scores of training rows without another search: the weights of a row's neighbours were fitted on its own
+label, so leaving the row out of the vote is not enough. The rows of a fold keep voting but are left out of every
+sum while the weights are learned; scored afterwards, they are as good as new.
 """
 
 from dataclasses import dataclass, replace
@@ -13,37 +16,22 @@ from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.boosting.engine import (
     ClassProblems,
-    Course,
-    ExampleWeights,
+    Learned,
+    PlainVote,
     StepRule,
     boost,
+    count_plain_vote,
+    fit_start_coefficient,
     gather_coefficients,
+    held_out_path,
+    shorten,
 )
-from nearboost.boosting.labels import Labels
-from nearboost.boosting.neighborhood import largest_neighborhood
-from nearboost.boosting.ranking import rank_examples, ranking_width
-from nearboost.boosting.start import PlainVote, count_plain_vote, fit_start_coefficient
+from nearboost.boosting.newton import rank_examples, ranking_width
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
-from nearboost.problem.calibration import leading_class
+from nearboost.problem.held_out import leading_class
+from nearboost.problem.targets import ExampleWeights, Labels, TrainingSet, count_outside
 from nearboost.votes import VoteRule, Votes, cast_votes, votes_from_neighbors
-
-
-@dataclass(frozen=True)
-class TrainingSet:
-    """The rows that take part in learning. ``groups`` keeps rows that belong together from voting on each
-    other; without groups of the user's, each row is a group of its own."""
-
-    X: NDArray[np.floating]
-    labels: Labels
-    weights: ExampleWeights
-    groups: NDArray[np.int32]
-
-    @property
-    def voter_weight(self) -> NDArray[np.float64]:
-        """How much each row counts in the plain vote: its weight, 1 on average."""
-        weight = self.weights.product
-        return weight / weight.mean()
 
 
 @dataclass(frozen=True)
@@ -81,47 +69,12 @@ class Recipe:
         return NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs, verbose=self.verbose)
 
 
-@dataclass(frozen=True)
-class Learned:
-    """Coefficients α over all training rows (voters x class problems) and how they came about."""
-
-    coefficients: csr_array
-    start_coefficient: float
-    courses: list[Course]
-
-    @property
-    def voters(self) -> NDArray[np.int64]:
-        """Rows with a coefficient that is not zero: the prototypes."""
-        return np.flatnonzero(np.diff(self.coefficients.indptr))
-
-
-def shorten(learned: Learned, n_rounds: int) -> Learned:
-    """What had been learned after ``n_rounds`` rounds: a point on the same path, nothing is refitted."""
-    courses = [
-        Course(c.picks[:n_rounds], c.deltas[:n_rounds], c.risk[: n_rounds + 1], c.held_out_risk[: n_rounds + 1])
-        for c in learned.courses
-    ]
-    coefficients = gather_coefficients(courses, learned.coefficients.shape[0])
-    return Learned(coefficients, learned.start_coefficient, courses)
-
-
-def held_out_path(learned: list[Learned]) -> NDArray[np.float64]:
-    """Held-out risk after each round, summed over classes and judge folds; a class that stopped stays put."""
-    paths = [course.held_out_risk for one in learned for course in one.courses]
-    total = np.zeros(max(map(len, paths)))
-    for path in paths:
-        total[: len(path)] += path
-        total[len(path) :] += path[-1]
-    return total
-
-
 def neighbors_among(
     data: TrainingSet, rows: NDArray[np.integer], voters: NDArray[np.int64], recipe: Recipe
 ) -> Neighbors:
     """The neighbours of some training rows among some voters, as indices of training rows."""
     groups = data.groups[voters]
-    largest = int(np.unique(groups, return_counts=True)[1].max()) if len(voters) else 0
-    k = min(recipe.n_neighbors, len(voters) - largest)  # fewer voters than neighbours: all vote
+    k = min(recipe.n_neighbors, count_outside(groups))  # fewer voters than neighbours: all vote
     if k < 1:
         raise ValueError(
             f"{len(voters)} prototypes leave some training rows without a neighbour; keep more prototypes."
@@ -133,27 +86,27 @@ def neighbors_among(
 
 
 @dataclass(frozen=True)
-class Electorate:
+class Voters:
     """Who may vote: the prototypes kept (None: everyone), and what they say before anything is learned.
 
-    ``seen`` is the graph that queries will see; None when it depends on coefficients still to be learned.
+    ``graph`` is the one that queries will see; None when it depends on coefficients still to be learned.
     ``vote_rule`` is the one that queries will be voted on by.
     """
 
     prototypes: NDArray[np.int64] | None
-    seen: Neighbors | None
+    graph: Neighbors | None
     vote_rule: VoteRule
     votes: Votes
     reverse: Votes
     plain_vote: PlainVote | None
 
 
-def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe) -> Electorate:
+def choose_voters(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe) -> Voters:
     """Keep the best prototypes, if so many are asked for, and look at the graph over them."""
     n_rows = data.labels.n_rows
     prototypes: NDArray[np.int64] | None = None
     seen: Neighbors | None = graph
-    rule, votes = hold_vote(graph, data, recipe)
+    rule, votes = cast_training_votes(graph, data, recipe)
     if recipe.n_prototypes is not None:
         width = min(ranking_width(n_rows, recipe.n_prototypes), graph.n_neighbors)
         by_rank = votes_from_neighbors(graph.first(width), n_rows, "rank")
@@ -163,22 +116,22 @@ def elect(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: 
             votes = votes.only(prototypes)
         else:
             seen = neighbors_among(data, np.arange(n_rows), prototypes, recipe)
-            rule, votes = hold_vote(seen, data, recipe)
+            rule, votes = cast_training_votes(seen, data, recipe)
     elif recipe.vote_from == "prototypes":
         seen = None
     plain_vote = count_plain_vote(votes, data.labels, data.voter_weight) if recipe.start == "vote" else None
-    return Electorate(prototypes, seen, rule, votes, votes.reversed(), plain_vote)
+    return Voters(prototypes, seen, rule, votes, votes.reversed(), plain_vote)
 
 
-def hold_vote(graph: Neighbors, data: TrainingSet, recipe: Recipe) -> tuple[VoteRule, Votes]:
+def cast_training_votes(graph: Neighbors, data: TrainingSet, recipe: Recipe) -> tuple[VoteRule, Votes]:
     """The votes on all training rows by their neighbours, and the rule that made them."""
     nearest = recipe.nearest(graph)
     rule = recipe.vote_rule.fitted(nearest)
     return rule, cast_votes(nearest, rule.in_training(nearest, data.X), len(nearest.indices))
 
 
-def learn(
-    voters: Electorate,
+def learn_coefficients(
+    voters: Voters,
     data: TrainingSet,
     weights: ExampleWeights,
     recipe: Recipe,
@@ -190,7 +143,7 @@ def learn(
     if vote is not None:
         start = fit_start_coefficient(vote, data.labels, weights.product, recipe.loss)
     problems = ClassProblems(voters.votes, voters.reverse, data.labels, weights, start, vote)
-    courses = boost(
+    runs = boost(
         problems,
         recipe.rule,
         n_rounds,
@@ -199,11 +152,11 @@ def learn(
         verbose=recipe.verbose,
         title=title,
     )
-    return Learned(gather_coefficients(courses, voters.votes.n_voters), start, courses)
+    return Learned(gather_coefficients(runs, voters.votes.n_voters), start, runs)
 
 
-def query_votes(
-    rows: NDArray[np.int64], neighbors: Neighbors, voters: Electorate, data: TrainingSet, recipe: Recipe
+def cast_query_votes(
+    rows: NDArray[np.int64], neighbors: Neighbors, voters: Voters, data: TrainingSet, recipe: Recipe
 ) -> Votes:
     """Votes on some training rows whose neighbours are known, as queries are voted on."""
     nearest = recipe.nearest(neighbors)
@@ -213,14 +166,14 @@ def query_votes(
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A judge fold and what was learned without its labels.
+class FoldFit:
+    """A held-out fold and what was learned without its labels.
 
     ``known_votes`` on its rows, as if they were queries, where these do not depend on what was learned.
     """
 
     fold: NDArray[np.int64]
-    electorate: Electorate
+    voters: Voters
     learned: Learned
     known_votes: Votes | None
 
@@ -228,20 +181,20 @@ class Judged:
         """Votes on the fold's rows as if they were queries."""
         if self.known_votes is not None:
             return self.known_votes
-        if largest_neighborhood(data.groups[learned.voters]) < 1:  # somebody would have nobody to ask
+        if count_outside(data.groups[learned.voters]) < 1:  # somebody would have nobody to ask
             neighbors = Neighbors(np.empty((len(self.fold), 0), dtype=np.int32), np.empty((len(self.fold), 0)))
         else:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
-        return query_votes(self.fold, neighbors, self.electorate, data, recipe)
+        return cast_query_votes(self.fold, neighbors, self.voters, data, recipe)
 
-    def n_heard(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
-        """How many of the fold's rows have a voter with something to say."""
+    def n_reached(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
+        """How many of the fold's rows have a voter with a weight."""
         if self.learned.start_coefficient:
             return len(self.fold)  # everyone has
         learned = shorten(self.learned, n_rounds)
-        speaks = np.zeros(data.labels.n_rows)
-        speaks[learned.voters] = 1.0
-        return int(np.count_nonzero(self.votes(learned, data, recipe).matrix() @ speaks))
+        weighs = np.zeros(data.labels.n_rows)
+        weighs[learned.voters] = 1.0
+        return int(np.count_nonzero(self.votes(learned, data, recipe).matrix() @ weighs))
 
     def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> NDArray[np.float64]:
         """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds."""
@@ -254,78 +207,78 @@ class Judged:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What training found. ``judged`` and ``held_out_scores`` speak of the rows of the judge folds."""
+    """What training found."""
 
     learned: Learned
     vote_rule: VoteRule
     prototypes: NDArray[np.int64]
     n_rounds: int
-    judged: NDArray[np.int64]
-    n_heard: int  # of these, with a voter who had something to say
+    held_out_rows: NDArray[np.int64]
+    n_reached: int  # of these, with a voter that has a weight
     held_out_scores: NDArray[np.float64]
     held_out_risk: NDArray[np.float64] | None
 
 
 def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArray[np.int64]]) -> Outcome:
-    """Judge first, because the judges may choose the number of rounds; then learn from all rows."""
-    everyone = elect(data, graph, data.weights, recipe)
-    judges = judge(folds, everyone, data, graph, recipe)
-    risk = held_out_path([judge.learned for judge in judges]) if judges else None
+    """Cross-fit first, because held-out rows may choose the number of rounds; then learn from all rows."""
+    voters = choose_voters(data, graph, data.weights, recipe)
+    fits = cross_fit(folds, voters, data, graph, recipe)
+    risk = held_out_path([fit.learned for fit in fits]) if fits else None
     n_rounds = recipe.n_rounds
     if risk is not None and recipe.early_stopping:
         n_rounds = int(np.argmin(risk))
-    elif judges and recipe.choose_rounds:
-        n_rounds = choose_rounds(judges, data, recipe)
-    learned = learn(everyone, data, data.weights, recipe, n_rounds)
-    held_out = [judge.scores(data, recipe, n_rounds) for judge in judges]
+    elif fits and recipe.choose_rounds:
+        n_rounds = choose_rounds(fits, data, recipe)
+    learned = learn_coefficients(voters, data, data.weights, recipe, n_rounds)
+    held_out = [fit.scores(data, recipe, n_rounds) for fit in fits]
     return Outcome(
         learned,
-        everyone.vote_rule,
-        learned.voters if everyone.prototypes is None else everyone.prototypes,
+        voters.vote_rule,
+        learned.voters if voters.prototypes is None else voters.prototypes,
         n_rounds,
         np.concatenate(folds) if folds else np.empty(0, dtype=np.int64),
-        sum(judge.n_heard(data, recipe, n_rounds) for judge in judges),
+        sum(fit.n_reached(data, recipe, n_rounds) for fit in fits),
         np.concatenate(held_out) if folds else np.empty((0, data.labels.n_columns)),
         risk,
     )
 
 
-def judge(
-    folds: list[NDArray[np.int64]], everyone: Electorate, data: TrainingSet, graph: Neighbors, recipe: Recipe
-) -> list[Judged]:
+def cross_fit(
+    folds: list[NDArray[np.int64]], everyone: Voters, data: TrainingSet, graph: Neighbors, recipe: Recipe
+) -> list[FoldFit]:
     """Learn once without each fold. Where there is one problem only, threads take a fold each."""
     by_fold = len(folds) > 1 and recipe.rule.n_problems(data.labels) == 1
     inside = replace(recipe, n_jobs=1, verbose=0) if by_fold else recipe
 
-    def judge_one(number: int) -> Judged:
+    def fit_without(number: int) -> FoldFit:
         fold = folds[number]
         weights = data.weights.hold_out(fold)
         # A choice of prototypes has seen the fold's labels and must be made again without them.
-        electorate = everyone if recipe.n_prototypes is None else elect(data, graph, weights, inside)
-        title = f"Judge fold {number + 1} of {len(folds)}"
-        learned = learn(electorate, data, weights, inside, recipe.n_rounds, title)
-        seen, known = electorate.seen, None
-        if seen is not None:
-            neighbors = Neighbors(seen.indices[fold], seen.distances[fold])
-            known = query_votes(fold, neighbors, electorate, data, recipe)
-        return Judged(fold, electorate, learned, known)
+        voters = everyone if recipe.n_prototypes is None else choose_voters(data, graph, weights, inside)
+        title = f"Held-out fold {number + 1} of {len(folds)}"
+        learned = learn_coefficients(voters, data, weights, inside, recipe.n_rounds, title)
+        known = None
+        if voters.graph is not None:
+            neighbors = Neighbors(voters.graph.indices[fold], voters.graph.distances[fold])
+            known = cast_query_votes(fold, neighbors, voters, data, recipe)
+        return FoldFit(fold, voters, learned, known)
 
-    with progress_bar("Judge folds", len(folds), recipe.verbose if by_fold else 0) as advance:
-        return map_in_threads(judge_one, range(len(folds)), recipe.n_jobs if by_fold else 1, advance)
+    with progress_bar("Held-out folds", len(folds), recipe.verbose if by_fold else 0) as advance:
+        return map_in_threads(fit_without, range(len(folds)), recipe.n_jobs if by_fold else 1, advance)
 
 
-def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> int:
-    """The number of rounds, among 0, 1, 2, 4, …, with the fewest errors on the judges' rows.
+def choose_rounds(fits: list[FoldFit], data: TrainingSet, recipe: Recipe) -> int:
+    """The number of rounds, among 0, 1, 2, 4, …, with the fewest errors on held-out rows.
 
-    All are points on the judges' paths, so nothing is learned again; equals go to the fewest rounds. The plain
+    All are points on the folds' paths, so nothing is learned again; equals go to the fewest rounds. The plain
     vote of all rows (no rounds at all) is only left for a gain larger than its standard error, √n for n rows on
     which the two disagree about being right: where learning does not help, it is left alone. The plain vote of
     a few prototypes, which has lost rows it relied on, enjoys no such favour. From zero, no rounds would be no
     model, and equals go to the most rounds, which leave the fewest rows without a voter.
     """
-    if data.labels.multilabel or any(judge.electorate.seen is None for judge in judges):
+    if data.labels.multilabel or any(fit.voters.graph is None for fit in fits):
         return recipe.n_rounds
-    rows = np.concatenate([judge.fold for judge in judges])
+    rows = np.concatenate([fit.fold for fit in fits])
     truth, weight = data.labels.classes()[rows], data.weights.product[rows]
     weight = weight / weight.mean()
     choices = [0, *(2**power for power in range(31) if 2**power < recipe.n_rounds), recipe.n_rounds]
@@ -334,9 +287,47 @@ def choose_rounds(judges: list[Judged], data: TrainingSet, recipe: Recipe) -> in
         choices = choices[:0:-1]
     wrong = []
     for n_rounds in choices:
-        scores = np.concatenate([judge.scores(data, recipe, n_rounds) for judge in judges])
+        scores = np.concatenate([fit.scores(data, recipe, n_rounds) for fit in fits])
         wrong.append(weight * (leading_class(scores) != truth))
     best = int(np.argmin([errors.sum() for errors in wrong]))
     gain = wrong[0] - wrong[best]
     doubtful = not from_zero and recipe.n_prototypes is None and gain.sum() <= np.sqrt((gain**2).sum())
     return 0 if doubtful else choices[best]
+
+
+def choose_n_neighbors(
+    neighbors: Neighbors, X: NDArray[np.floating], labels: Labels, rule: VoteRule, n_prototypes: int | None = None
+) -> int:
+    """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
+
+    "As often" means within one standard error, two for votes that fade; the largest because learned weights make
+    use of farther neighbours. One graph at the largest number serves all candidates. Multilabel rows count as
+    right when the label with the most votes is theirs. Among few prototypes, votes that do not fade must not
+    outnumber a class's share of them, or all voters would be heard on every query alike.
+    """
+    most = neighbors.n_neighbors
+    if n_prototypes is not None and not rule.fades:
+        most = min(most, max(1, n_prototypes // labels.n_classes))
+    candidates = [k for k in rule.candidates if k <= most]
+    share = np.array([_plain_vote_hits(neighbors.first(k), X, labels, rule) for k in candidates]) / labels.n_rows
+    best = share.max()
+    error = np.sqrt(best * (1 - best) / labels.n_rows)
+    tolerance = error * (2 if rule.fades else 1)  # far neighbours of little weight do little harm
+    return candidates[int(np.flatnonzero(share >= best - tolerance)[-1])]
+
+
+def _plain_vote_hits(neighbors: Neighbors, X: NDArray[np.floating], labels: Labels, rule: VoteRule) -> int:
+    """How many rows the plain vote gets right; a tie is a miss unless the first of the tied classes is right."""
+    votes = cast_votes(neighbors, rule.fitted(neighbors).in_training(neighbors, X), labels.n_rows)
+    counts = csr_array(votes.matrix() @ labels.members.astype(np.float64))
+    if labels.n_columns == 1 and not labels.multilabel:
+        elected = counts.toarray().ravel() > votes.totals() / 2
+        return int((elected == (labels.codes(0) > 0)).sum())
+    counts.sort_indices()
+    rows = np.repeat(np.arange(labels.n_rows), np.diff(counts.indptr))
+    most = np.zeros(labels.n_rows)
+    np.maximum.at(most, rows, counts.data)
+    leading = np.flatnonzero(counts.data == most[rows])
+    _, first = np.unique(rows[leading], return_index=True)
+    leader = leading[first]
+    return int(labels.members[rows[leader], counts.indices[leader]].sum())

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance
 from nearboost.boosting.engine import (
     ORACLES,
+    BoostingRun,
     ClassProblems,
-    Course,
     ExampleWeights,
     OneVsRest,
-    course_of,
     empty_record,
+    run_from,
 )
 from nearboost.kernels.records import UniversalState, UniversalStep
 from nearboost.losses import Loss
@@ -78,7 +78,7 @@ class UniversalBooster:
         counts = members[self._graph.reverse_ptr[1:]] - members[self._graph.reverse_ptr[:-1]]
         self._eligible = counts >= max(1, rule.min_reverse_neighbors)
 
-    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> BoostingRun:
         """See the engine."""
         kernels, rule, loss = self._kernels, self._rule, self._rule.loss
         weights, n_voters = self._problems.weights, self._problems.votes.n_voters
@@ -93,7 +93,7 @@ class UniversalBooster:
             codes=codes,
             raw=raw,
             margin=margin,
-            judge_weight=weights.judge / max(weights.judge.sum(), np.finfo(float).tiny),
+            held_out_weight=weights.held_out / max(weights.held_out.sum(), np.finfo(float).tiny),
             agree=np.empty(n_voters),
             differ=np.empty(n_voters),
             mean_vote=np.empty(n_voters),
@@ -105,11 +105,11 @@ class UniversalBooster:
         kernels.side_sums(self._graph, state)
         record = empty_record(n_rounds)
         record.risk[0] = loss.value(margin[learning]).sum()
-        record.held_risk[0] = (state.judge_weight * loss.value(margin)).sum()
+        record.held_risk[0] = (state.held_out_weight * loss.value(margin)).sum()
         step = self._step(float((codes[learning] > 0).mean()), int(learning.sum()))
         done = kernels.universal_rounds(self._graph, step, state, draws, record)
         advance(n_rounds)
-        return course_of(record, done)
+        return run_from(record, done)
 
     def _step(self, share: float, n_learning: int) -> UniversalStep:
         """The step of a class with this share of the rows.

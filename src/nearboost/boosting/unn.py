@@ -3,8 +3,8 @@
 from typing import Any
 
 from nearboost.base.validation import check_choice, check_positive
+from nearboost.boosting.classifier import WeightPerClass
 from nearboost.boosting.engine import StepRule
-from nearboost.boosting.per_class import WeightPerClass
 from nearboost.boosting.universal import BALANCES, UniversalRule
 from nearboost.losses import get_loss
 from nearboost.votes import PlainVotes, VoteRule

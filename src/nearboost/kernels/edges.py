@@ -8,13 +8,12 @@ rows its voter votes on and on nothing else: a round touches R_j and the voters 
 import numpy as np
 
 from nearboost.base.compiling import kernel
-from nearboost.kernels.oracle import LARGEST_DELTA, TIE_WINDOW, build_tree, choose, set_leaf
-from nearboost.kernels.roots import inside
+from nearboost.kernels.oracle import LARGEST_DELTA, TIE_WINDOW, build_tree, choose, inside, set_leaf
 
 STALE = 1e-3  # when the risk has fallen so far, sums kept by differences have lost as many digits
 VANISHED = 1e-280  # all edges are so large that no weight is left to learn from
 MOST_STEPS = 200  # of Newton and bisection together; a handful is usual
-LARGEST_EXPONENT = 300.0  # of a judge's weight, which learning does not keep small
+LARGEST_EXPONENT = 300.0  # of a held-out weight, which learning does not keep small
 
 
 @kernel
@@ -208,9 +207,9 @@ def reweigh(j, delta, now, graph, step, state):
         i = graph.reverse[entry]
         state.edge[i] += delta * edge_of(i, j, graph.reverse_votes[entry], step, state)
         factor = np.exp(min(-state.edge[i], LARGEST_EXPONENT))
-        held = state.judge_start[i] * factor
-        held_change += held - state.judge_weight[i]
-        state.judge_weight[i] = held
+        held = state.held_out_start[i] * factor
+        held_change += held - state.held_out_weight[i]
+        state.held_out_weight[i] = held
         weight = state.start[i] * factor
         change = weight - state.weight[i]
         state.weight[i] = weight
@@ -242,7 +241,7 @@ def edge_rounds(graph, step, state, record, measures, first, stop):
             side_sums(graph, state)
             record.risk[t] = fresh = state.weight.sum()
         if record.held_risk[t] < STALE * held_peak:
-            record.held_risk[t] = held_peak = state.judge_weight.sum()
+            record.held_risk[t] = held_peak = state.held_out_weight.sum()
         held_peak = max(held_peak, record.held_risk[t])
         if record.risk[t] < VANISHED:
             return t

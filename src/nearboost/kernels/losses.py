@@ -15,19 +15,14 @@ _scalar = kernel(error_model="numpy")
 _exp_value = _scalar(formulas.exp_value)
 _log_value = _scalar(formulas.log_value)
 _log_slope = _scalar(formulas.log_slope)
-_log_curvature = _scalar(formulas.log_curvature)
 _binlog_value = _scalar(formulas.binlog_value)
 _binlog_slope = _scalar(formulas.binlog_slope)
-_binlog_curvature = _scalar(formulas.binlog_curvature)
 _mat_value = _scalar(formulas.mat_value)
 _mat_slope = _scalar(formulas.mat_slope)
-_mat_curvature = _scalar(formulas.mat_curvature)
 _hinge_value = _scalar(formulas.hinge_value)
 _hinge_slope = _scalar(formulas.hinge_slope)
-_hinge_curvature = _scalar(formulas.hinge_curvature)
 _squared_value = _scalar(formulas.squared_value)
 _squared_slope = _scalar(formulas.squared_slope)
-_squared_curvature = _scalar(formulas.squared_curvature)
 
 
 @_scalar
@@ -60,19 +55,3 @@ def loss_slope(code, margin):
     if code == SQUARED:
         return _squared_slope(margin)
     return _binlog_slope(margin)
-
-
-@_scalar
-def loss_curvature(code, margin):
-    """F''(margin)."""
-    if code == LOG:
-        return _log_curvature(margin)
-    if code == EXP:
-        return _exp_value(margin)
-    if code == MAT:
-        return _mat_curvature(margin)
-    if code == HINGE:
-        return _hinge_curvature(margin)
-    if code == SQUARED:
-        return _squared_curvature(margin)
-    return _binlog_curvature(margin)

@@ -38,7 +38,7 @@ def weigh_rest(graph, example_weight, step, margin, weight, sums):
 def start_class(graph, examples, step, state, rows, row_codes, row_margins):
     """Turn "everyone on the rest's side" into one class problem by moving the rows that differ.
 
-    Returns what that changes of the risk and of the judges' risk.
+    Returns what that changes of the risk and of the held-out risk.
     """
     risk_change = 0.0
     held_change = 0.0
@@ -46,7 +46,7 @@ def start_class(graph, examples, step, state, rows, row_codes, row_margins):
         i = rows[r]
         loss_change = loss_value(step.loss, row_margins[r]) - loss_value(step.loss, state.margin[i])
         risk_change += examples.weight[i] * loss_change
-        held_change += examples.judge_weight[i] * loss_change
+        held_change += examples.held_out_weight[i] * loss_change
         before = -state.weight[i]
         state.codes[i] = row_codes[r]
         state.margin[i] = row_margins[r]
@@ -97,10 +97,10 @@ def reweigh(j, delta, now, graph, examples, step, state):
         old = state.margin[i]
         new = old + delta * graph.reverse_votes[entry] * state.codes[i] * state.codes[j]
         state.margin[i] = new
-        if v > 0.0 or examples.judge_weight[i] > 0.0:
+        if v > 0.0 or examples.held_out_weight[i] > 0.0:
             loss_change = loss_value(step.loss, new) - loss_value(step.loss, old)
             risk_change += v * loss_change
-            held_change += examples.judge_weight[i] * loss_change
+            held_change += examples.held_out_weight[i] * loss_change
         if v > 0.0:
             new_weight = loss_slope(step.loss, new) / step.weight_scale
             change = v * state.codes[i] * (new_weight - state.weight[i])

@@ -1,4 +1,4 @@
-"""The oracle's tree: who is next, in O(log m) a change and O(log m) a choice.
+"""What step kernels share: the oracle's tree (who is next, in O(log m) a change and a choice), safe root finding.
 
 A complete binary tree over the candidates in one array: the second half holds the leaves, the children of
 node n at 2n and 2n + 1. Its inner nodes hold the maximum of their leaves (the best candidate) or, for
@@ -83,3 +83,13 @@ def choose(tree, oracle, draw):
         if tree[node] < threshold:
             node += 1
     return node - size
+
+
+@kernel
+def inside(low, high):
+    """A point to go on from: the middle of the bracket, or farther out where it is open."""
+    if np.isinf(high):
+        return 2.0 * low + 1.0 if low > 0.0 else 1.0
+    if np.isinf(low):
+        return 2.0 * high - 1.0 if high < 0.0 else -1.0
+    return 0.5 * (low + high)

@@ -33,10 +33,10 @@ class NewtonStep(NamedTuple):
 
 
 class NewtonExamples(NamedTuple):
-    """Per example: v in learning and in judging. Per voter: Σ v b² over R_j, and whether it may be picked."""
+    """Per example: v in learning and held out. Per voter: Σ v b² over R_j, and whether it may be picked."""
 
     weight: Any
-    judge_weight: Any
+    held_out_weight: Any
     squares: Any
     eligible: Any
 
@@ -70,7 +70,7 @@ class UniversalStep(NamedTuple):
 class UniversalState(NamedTuple):
     """One class problem in progress.
 
-    Per example: codes y, raw weights (up to a common scale), margins, weights as judges. Per voter: W⁺ and
+    Per example: codes y, raw weights (up to a common scale), margins, held-out weights. Per voter: W⁺ and
     W⁻ in raw weights, whether R_j has members on both sides, its mean vote, 1.0 while it may be picked, the
     δ known last, and whether its sums changed since.
     """
@@ -78,7 +78,7 @@ class UniversalState(NamedTuple):
     codes: Any
     raw: Any
     margin: Any
-    judge_weight: Any
+    held_out_weight: Any
     agree: Any
     differ: Any
     mean_vote: Any
@@ -109,7 +109,7 @@ class EdgeStep(NamedTuple):
 class EdgeState(NamedTuple):
     """One problem in progress.
 
-    Per example: its class, start weight, the logarithm of it and weight in learning, both weights in judging,
+    Per example: its class, start weight, the logarithm of it and weight in learning, both weights held out,
     its edge. Per voter: w⁺ and w⁻, whether R_j has rows of both signs, its mean vote, whether it may be picked,
     whether its δ has fallen since it was solved. ``tree`` is the oracle's; ``touched`` and ``stamp`` are scratch
     space. ``relative_votes`` are the reversed votes in units of their voter's mean, ``log_votes`` the logarithms.
@@ -119,8 +119,8 @@ class EdgeState(NamedTuple):
     start: Any
     log_start: Any
     weight: Any
-    judge_start: Any
-    judge_weight: Any
+    held_out_start: Any
+    held_out_weight: Any
     edge: Any
     agree: Any
     differ: Any

@@ -10,8 +10,7 @@ import numpy as np
 from nearboost.base.compiling import kernel
 from nearboost.base.loss_formulas import EXP, LOG
 from nearboost.kernels.losses import loss_value
-from nearboost.kernels.oracle import LARGEST_DECREASE, LARGEST_DELTA, RANDOM, TIE_WINDOW
-from nearboost.kernels.roots import inside
+from nearboost.kernels.oracle import LARGEST_DECREASE, LARGEST_DELTA, RANDOM, TIE_WINDOW, inside
 
 STALE = 1e-3  # when the weights have fallen so far, sums kept by differences have lost as many digits
 MOST_STEPS, MOST_NEWTON_STEPS = 250, 40  # of the root finder
@@ -220,11 +219,11 @@ def reweigh(j, delta, scale, graph, loss, state):
         i = graph.reverse[entry]
         learns = state.raw[i] > 0.0
         shift = delta * graph.reverse_votes[entry] * state.codes[i] * state.codes[j]
-        if learns or state.judge_weight[i] > 0.0:
+        if learns or state.held_out_weight[i] > 0.0:
             loss_change = loss_value(loss, state.margin[i] + shift) - loss_value(loss, state.margin[i])
             state.margin[i] += shift
             risk_change += loss_change if learns else 0.0
-            held_change += state.judge_weight[i] * loss_change
+            held_change += state.held_out_weight[i] * loss_change
         if learns:
             moved = moved_weight(loss, scale * state.raw[i], shift) / scale
             change = moved - state.raw[i]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.boosting.explanation import Explanation
+from nearboost.boosting.queries import Explanation
 from nearboost.inn.explanation import CodeExplanation
 from nearboost.models.items import open_items
 from nearboost.models.model import Model

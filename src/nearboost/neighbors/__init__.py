@@ -15,7 +15,7 @@ from nearboost.neighbors.exact import (
     largest_values,
     powers_of_two,
 )
-from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, transpose
+from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
 from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "as_csr",
     "check_graph",
     "half_squares",
+    "keep_rows",
     "largest_values",
     "powers_of_two",
     "transpose",

@@ -158,3 +158,16 @@ def refuse_rows(wrong: NDArray[np.bool_], what: str) -> None:
     rows = wrong.any(axis=1)
     if rows.any():
         raise ValueError(f"Row {int(np.argmax(rows))} of the graph {what}.")
+
+
+def keep_rows(neighbors: Neighbors, kept: NDArray[np.int64]) -> Neighbors:
+    """The graph among some of its rows: the nearest kept neighbours of each, as many as every row has."""
+    new_index = np.full(len(neighbors.indices), -1)
+    new_index[kept] = np.arange(len(kept))
+    indices, distances = new_index[neighbors.indices[kept]], neighbors.distances[kept]
+    k = int((indices >= 0).sum(axis=1).min())
+    first = np.argsort(indices < 0, axis=1, kind="stable")[:, :k]
+    return Neighbors(
+        np.take_along_axis(indices, first, axis=1).astype(np.int32),
+        np.take_along_axis(distances, first, axis=1),
+    )

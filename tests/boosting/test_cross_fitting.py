@@ -1,4 +1,4 @@
-"""Judge folds: whole, disjoint, spread, and scored without their own labels."""
+"""Held-out folds: whole, disjoint, spread, and scored without their own labels."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,19 @@ from sklearn.datasets import make_blobs
 
 from boosting.problems import random_rows
 from nearboost import N3Classifier, UNNClassifier
-from nearboost.boosting import judges
-from nearboost.boosting.engine import ExampleWeights
-from nearboost.boosting.judges import choose_judges
-from nearboost.boosting.labels import labels_from_classes, labels_from_indicator
-from nearboost.boosting.training import TrainingSet, elect, learn, train
+from nearboost.boosting.training import choose_voters, learn_coefficients, train
 from nearboost.neighbors import Neighbors
+from nearboost.problem import held_out
+from nearboost.problem.held_out import deal_folds
+from nearboost.problem.targets import ExampleWeights, TrainingSet, labels_from_classes, labels_from_indicator
 
 
 def choose(classes, groups=None, seed=0):
     groups = np.arange(len(classes)) if groups is None else groups
-    return choose_judges(labels_from_classes(classes, int(classes.max()) + 1), groups, np.random.RandomState(seed))
+    return deal_folds(labels_from_classes(classes, int(classes.max()) + 1), groups, np.random.RandomState(seed))
 
 
-def test_few_rows_are_all_judged_once():
+def test_few_rows_are_all_held_out_once():
     classes = np.random.default_rng(0).integers(0, 3, 103)
     folds = choose(classes)
     assert len(folds) == 5
@@ -36,8 +35,8 @@ def test_folds_follow_the_seed():
     assert not all(np.array_equal(a, b) for a, b in zip(choose(classes), choose(classes, seed=1), strict=True))
 
 
-def test_many_rows_are_judged_by_one_fold(monkeypatch):
-    monkeypatch.setattr(judges, "FEW_ROWS", 50)
+def test_of_many_rows_one_fold_is_held_out(monkeypatch):
+    monkeypatch.setattr(held_out, "FEW_ROWS", 50)
     classes = np.random.default_rng(0).integers(0, 3, 1000)
     folds = choose(classes)
     assert len(folds) == 1
@@ -61,20 +60,20 @@ def test_groups_stay_whole():
 def test_fewer_groups_than_folds():
     folds = choose(np.array([0, 1, 0, 1, 0, 1]), np.array([4, 4, 4, 9, 9, 9]))
     assert sorted(map(tuple, folds)) == [(0, 1, 2), (3, 4, 5)]
-    assert choose(np.array([0, 1, 0]), np.array([7, 7, 7])) == []  # all rows would be judged by none
+    assert choose(np.array([0, 1, 0]), np.array([7, 7, 7])) == []  # nobody would be left to learn from
 
 
-def test_rows_without_a_label_are_judged_too():
+def test_rows_without_a_label_are_held_out_too():
     labels = labels_from_indicator(np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0, 0], [0, 1]]))
-    folds = choose_judges(labels, np.arange(6), np.random.RandomState(0))
+    folds = deal_folds(labels, np.arange(6), np.random.RandomState(0))
     assert sorted(np.concatenate(folds).tolist()) == list(range(6))
 
 
-# ---- what the judged rows' labels may and may not change ----
+# ---- what the labels of held-out rows may and may not change ----
 
 
 def one_sided_problem(seed):
-    """Rows 0 to 79 vote on everyone; rows 80 to 99, which are judged, vote on nobody."""
+    """Rows 0 to 79 vote on everyone; rows 80 to 99, which are held out, vote on nobody."""
     rng = np.random.default_rng(seed)
     X, classes = random_rows(seed, m=100, n_classes=3)
     distances = np.abs(X[:, None, 0] - X[None, :80, 0])
@@ -99,9 +98,13 @@ MODELS = [
 FOLD = np.arange(80, 100)
 
 
+def learn(data, graph, weights, recipe, n_rounds):
+    return learn_coefficients(choose_voters(data, graph, data.weights, recipe), data, weights, recipe, n_rounds)
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_judged_rows_that_vote_on_nobody_are_scored_without_their_labels(model, seed):
+def test_held_out_rows_that_vote_on_nobody_are_scored_without_their_labels(model, seed):
     """Their labels count in no sum. Shuffled within the fold they change nothing at all, to the last bit."""
     X, classes, shuffled, graph = one_sided_problem(seed)
     scores = []
@@ -110,52 +113,58 @@ def test_judged_rows_that_vote_on_nobody_are_scored_without_their_labels(model, 
         weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
         data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
         outcome = train(data, graph, model._recipe(100, labels, 6), [FOLD])
-        np.testing.assert_array_equal(outcome.judged, FOLD)
+        np.testing.assert_array_equal(outcome.held_out_rows, FOLD)
         scores.append(outcome.held_out_scores)
     assert np.abs(scores[0]).max() > 0
     np.testing.assert_array_equal(scores[0], scores[1])
 
 
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[1], MODELS[5]])
-def test_a_judged_row_enters_learning_by_its_votes_alone(model):
+def test_a_held_out_row_enters_learning_by_its_votes_alone(model):
     """Held out, rows that vote on nobody might as well not be there; otherwise they do count."""
     X, classes, _, graph = one_sided_problem(3)
     labels = labels_from_classes(classes, 3)
     weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
     recipe = model._recipe(100, labels, 6)
     data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
-    held = learn(elect(data, graph, data.weights, recipe), data, weights.hold_out(FOLD), recipe, 15)
-    everyone = learn(elect(data, graph, data.weights, recipe), data, weights, recipe, 15)
+    held = learn_coefficients(
+        choose_voters(data, graph, data.weights, recipe), data, weights.hold_out(FOLD), recipe, 15
+    )
+    everyone = learn(data, graph, weights, recipe, 15)
     assert not np.array_equal(held.coefficients.toarray(), everyone.coefficients.toarray())
-    # The judged rows gone altogether: the same coefficients, unless the start counts rows of the classes.
+    # The held-out rows gone altogether: the same coefficients, unless the start counts rows of the classes.
     if model.start == "zero":
         first = Neighbors(graph.indices[:80], graph.distances[:80])
         part = TrainingSet(
             X[:80], labels_from_classes(classes[:80], 3), ExampleWeights(np.ones(80), np.ones(80), np.zeros(80)),
             np.arange(80, dtype=np.int32),
         )  # fmt: skip
-        gone = learn(elect(part, first, part.weights, recipe), part, part.weights, recipe, 15)
+        gone = learn(part, first, part.weights, recipe, 15)
         np.testing.assert_allclose(held.coefficients.toarray()[:80], gone.coefficients.toarray(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("cls", [N3Classifier, UNNClassifier])
-def test_the_start_coefficient_does_not_know_how_many_judged_rows_each_class_has(cls):
-    """Other labels for the judged rows, not a shuffle: they vote on nobody, so nothing may change."""
+def test_the_start_coefficient_does_not_know_how_many_held_out_rows_each_class_has(cls):
+    """Other labels for the held-out rows, not a shuffle: they vote on nobody, so nothing may change."""
     X, classes, _, graph = one_sided_problem(4)
     learned = []
-    for judged_class in (0, 2):
+    for held_out_class in (0, 2):
         y = classes.copy()
-        y[FOLD] = judged_class
+        y[FOLD] = held_out_class
         labels = labels_from_classes(y, 3)
         weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
         recipe = cls(6, n_rounds=10)._recipe(100, labels, 6)
         data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
-        learned.append(learn(elect(data, graph, data.weights, recipe), data, weights.hold_out(FOLD), recipe, 10))
+        learned.append(
+            learn_coefficients(
+                choose_voters(data, graph, data.weights, recipe), data, weights.hold_out(FOLD), recipe, 10
+            )
+        )
     assert learned[0].start_coefficient == pytest.approx(learned[1].start_coefficient, rel=1e-9)
 
 
 def test_held_out_scores_tell_the_truth_about_random_labels():
-    """Nothing to learn: leave-one-out of learned weights would look good, judges must not."""
+    """Nothing to learn: leave-one-out of learned weights would look good, held-out scores must not."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
     model = N3Classifier(7, n_rounds=200, vote_weights="uniform", start="zero").fit(X, y)
@@ -167,7 +176,7 @@ def test_held_out_scores_tell_the_truth_about_random_labels():
 @pytest.mark.parametrize("n_rows", [12, 30, 100])
 @pytest.mark.parametrize("make", [UNNClassifier, N3Classifier])
 def test_one_wrong_label_does_not_take_the_confidence_of_all(make, n_rows):
-    """A judge fold that holds the wrong label out learns without errors: its scores must stay in scale."""
+    """A fold that holds the wrong label out learns without errors: its scores must stay in scale."""
     X, y = make_blobs(n_rows, centers=2, cluster_std=0.5, random_state=0)
     queries, truth = make_blobs(300, centers=2, cluster_std=0.5, random_state=0)
     sure = make(3).fit(X, y).predict_proba(queries)[np.arange(300), truth].mean()

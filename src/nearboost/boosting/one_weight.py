@@ -1,19 +1,33 @@
-"""The step rule of MLNN and MAPBoost: one coefficient for all classes, by the exponential risk of edges."""
+"""What MLNN and MAPBoost share: one weight per example for all classes, by the exponential risk of edges."""
 
+import warnings
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nearboost.base.progress import Advance
-from nearboost.boosting.engine import ClassProblems, Course, course_of, empty_record
-from nearboost.boosting.labels import Labels
-from nearboost.boosting.leverage import Leverage, leverage_symmetric, leverage_voters
+from nearboost.base.validation import check_choice, check_flag, check_positive
+from nearboost.boosting.classifier import LeveragedNeighborsClassifier, default_rounds
+from nearboost.boosting.engine import (
+    BoostingRun,
+    ClassProblems,
+    Leverage,
+    StepRule,
+    empty_record,
+    leverage_voters,
+    run_from,
+)
+from nearboost.boosting.training import Outcome
 from nearboost.kernels.records import EdgeMeasures, EdgeState, EdgeStep
+from nearboost.problem.targets import Labels
+from nearboost.votes import KernelVotes
 
 ROUNDS_PER_STEP = 2_000  # between two steps of the progress bar
 FAINTEST = 1e-100  # mean vote, in units of the largest, of an example that can be weighed up
+FAINT = 1e-3  # strongest vote of most rows, in units of the strongest of all, that is worth a warning
 
 
 @dataclass(frozen=True)
@@ -116,10 +130,10 @@ class EdgeBooster:
         self._log_votes = np.log(self._relative_votes)
         self._eligible = (members > 0) & (self._mean_vote > FAINTEST)
 
-    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> Course:
+    def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> BoostingRun:
         """See the engine."""
         kernels, graph, labels = self._kernels, self._graph, self._problems.labels
-        n_voters, judge = self._problems.votes.n_voters, self._problems.weights.judge
+        n_voters, held_out = self._problems.votes.n_voters, self._problems.weights.held_out
         if self._rule.one_vs_all:
             classes, n_classes = (labels.codes(column) > 0).astype(np.int32), 2
         else:
@@ -136,14 +150,14 @@ class EdgeBooster:
             log_agreeing=-np.log(n_classes - 1),
             log_differing=-2 * np.log(n_classes - 1),
         )
-        judge_start = judge / max(judge.sum(), np.finfo(float).tiny)
+        held_out_start = held_out / max(held_out.sum(), np.finfo(float).tiny)
         state = EdgeState(
             classes=classes,
             start=self._start,
             log_start=self._log_start,
             weight=self._start.copy(),
-            judge_start=judge_start,
-            judge_weight=judge_start.copy(),
+            held_out_start=held_out_start,
+            held_out_weight=held_out_start.copy(),
             edge=np.zeros(len(self._start)),
             agree=np.empty(n_voters),
             differ=np.empty(n_voters),
@@ -172,7 +186,7 @@ class EdgeBooster:
             if over:
                 break
         record.deltas[:done] /= self._unit
-        return course_of(record, done, diagnose(measures, done, n_classes))
+        return run_from(record, done, diagnose(measures, done, n_classes))
 
 
 def empty_measures(n_rounds: int) -> EdgeMeasures:
@@ -193,3 +207,74 @@ def diagnose(measures: EdgeMeasures, n_rounds: int, n_classes: int) -> Diagnosti
     least = np.minimum.accumulate(eta) * np.minimum.accumulate(gamma) ** 2
     bound = np.exp(-n_classes / (n_classes - 1) * least * np.arange(1, n_rounds + 1))
     return Diagnostics(gamma, eta, factors, bound, n_roots, n_steps)
+
+
+def leverage_symmetric(coefficients: csr_array, labels: Labels) -> Leverage:
+    """α_j on j's own class and −α_j/(C−1) on every other (the symmetric codes of MLNN and MAPBoost)."""
+    alpha = coefficients.toarray().ravel()
+    values = csr_array(labels.members.astype(np.float64))
+    values.data = values.data * np.repeat(alpha, np.diff(values.indptr))
+    values.indptr, values.indices = values.indptr.astype(np.int32), values.indices.astype(np.int32)
+    return Leverage(values, -alpha / (labels.n_classes - 1))
+
+
+class WeightForAll(LeveragedNeighborsClassifier):
+    """All classes at once, or with ``one_vs_all`` one at a time by the same algorithm with C = 2."""
+
+    # As published; there is nothing to choose.
+    loss = "exp"
+    start = "zero"
+    oracle = "delta"
+    _normalised: bool  # whether scores are shares of what was said
+
+    @property
+    def _multilabel(self) -> bool:  # type: ignore[override]
+        return bool(self.one_vs_all)
+
+    def _make_step_rule(self) -> StepRule:
+        alike = self._make_vote_rule().alike
+        return EdgeRule(self.one_vs_all, alike, self.smoothing == "always", self._normalised)
+
+    def _rounds(self, n_rows: int, n_classes: int) -> int:
+        if self.n_rounds is not None:
+            return int(self.n_rounds)
+        if self.one_vs_all:  # from zero, each class has all rows to cover
+            return default_rounds(n_rows, min(n_classes, 10))
+        return default_rounds(n_rows, 1)
+
+    def _present(self, coefficients: csr_array) -> Any:
+        return coefficients if self.one_vs_all else coefficients.toarray().ravel()
+
+    def _keep(self, outcome: Outcome) -> None:
+        super()._keep(outcome)
+        self.diagnostics_ = [run.diagnostics for run in outcome.learned.runs]
+        rule = self._vote_rule
+        if not isinstance(rule, KernelVotes):
+            return
+        self.sigma_ = rule.sigma
+        strongest = rule.in_training(self.neighbors_).max(axis=1)
+        if np.median(strongest) < FAINT * strongest.max():
+            warnings.warn(
+                "On most rows even the strongest vote is less than a thousandth of that on others, which boosting "
+                "from the largest step cannot use; widen the kernel (sigma) or use 'adaptive'.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_flag("one_vs_all", self.one_vs_all)
+        check_choice("smoothing", self.smoothing, ("always", "one_sided"))
+
+    def _check_sigma(self, kernel: Any) -> None:
+        if isinstance(self.sigma, str):
+            check_choice("sigma", self.sigma, ("sqrt", None))
+        else:
+            check_positive("sigma", self.sigma, optional=True)
+        if self.sigma is None or kernel == "adaptive":
+            return
+        if kernel != "gaussian" or self.sigma == "sqrt":
+            raise ValueError(
+                f"sigma={self.sigma!r} has no meaning here: a number is the width of 'gaussian' or a multiple of "
+                "that of 'adaptive', and 'sqrt' a width of 'adaptive'; leave it None otherwise."
+            )

@@ -1,15 +1,61 @@
-"""From scores to probabilities: one temperature, and for multilabel problems one intercept per label."""
+"""Rows held out of learning: which they are, and the probabilities that their scores calibrate."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
+from sklearn.utils import check_random_state
 
+from nearboost.problem.targets import Labels
+
+FEW_ROWS = 10_000  # up to here every row is held out once, in folds; beyond, one fold of so many rows at most
+N_FOLDS = 5
+SHARE, ENOUGH = 5, 20_480  # a single part is a fifth of the rows, or so many
 _MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and `fit` stays fast
 _LARGEST_INVERSE = 1e6
-ROUNDING = 1e-12  # a posterior below it is made of rounding
+
+
+def find_seed(random_state: Any) -> int:
+    """A seed from a number or a generator; None is 0, so that fits repeat."""
+    seed = 0 if random_state is None else random_state
+    generator = check_random_state(seed)  # which refuses what is no seed
+    return int(seed if isinstance(seed, int | np.integer) else generator.randint(2**31 - 1))
+
+
+def number_folds(
+    labels: Labels, groups: NDArray[np.integer], n_folds: int, draw: Callable[[int], NDArray[np.float64]]
+) -> NDArray[np.int64]:
+    """The fold of each row: groups stay whole and are dealt out class by class, in an order drawn at random."""
+    _, first_row, group_of_row = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.lexsort((draw(len(first_row)), labels.classes(first_row)))
+    fold_of_group = np.empty(len(order), dtype=np.int64)
+    fold_of_group[order] = np.arange(len(order)) % n_folds
+    return fold_of_group[group_of_row]
+
+
+def deal_folds(
+    labels: Labels, groups: NDArray[np.integer], random_state: np.random.RandomState
+) -> list[NDArray[np.int64]]:
+    """Rows of each fold to cross-fit by: five folds that cover all rows, or one fold where there are many."""
+    n_folds = max(N_FOLDS, -(-labels.n_rows // FEW_ROWS))
+    fold_of_row = number_folds(labels, groups, n_folds, random_state.random_sample)
+    folds = [np.flatnonzero(fold_of_row == fold) for fold in range(N_FOLDS)]
+    if labels.n_rows > FEW_ROWS:
+        return folds[:1]
+    return [fold for fold in folds if 0 < len(fold) < labels.n_rows - 1]
+
+
+def hold_out(labels: Labels, groups: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
+    """Rows of one part to choose settings on: a fifth, or enough; none where all rows are of one group."""
+    n_groups = len(np.unique(groups))
+    if n_groups < 2:
+        return np.empty(0, dtype=np.int64)
+    n_parts = min(max(SHARE, labels.n_rows // ENOUGH), n_groups)  # at least one of few groups
+    fold_of_row = number_folds(labels, groups, n_parts, np.random.default_rng(seed).random)
+    return np.flatnonzero(fold_of_row == n_parts // 2)
 
 
 class Probabilities(Protocol):
@@ -34,43 +80,17 @@ class Calibration:
         """See `Probabilities`."""
         scaled = scores / self.temperature
         if self.multilabel:
-            return _decided(expit(scaled), scores)
-        return _led(softmax(two_sided(scaled), axis=1), scores)
+            return keep_decided(expit(scaled), scores)
+        return keep_leader(softmax(two_sided(scaled), axis=1), scores)
 
 
-@dataclass(frozen=True)
-class MapPosterior:
-    """P(c|x) of eq. (2) of MAPBoost from its scores h of eq. (3): h = (C P − 1)/(C − 1).
-
-    ``n_classes`` is C of the problems solved, 2 for one versus all; their posteriors are then scaled to sum to 1.
-    """
-
-    n_classes: int
-    multilabel: bool
-
-    def posteriors(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One number per class, as estimated; those of one-versus-all problems need not sum to 1."""
-        sided = scores if self.multilabel else two_sided(scores)
-        posteriors = np.clip((1 + (self.n_classes - 1) * sided) / self.n_classes, 0.0, 1.0)
-        return np.where(posteriors < ROUNDING, 0.0, posteriors)
-
-    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """See `Probabilities`."""
-        posteriors = self.posteriors(scores)
-        if self.multilabel:
-            return _decided(posteriors, scores)
-        nobody = posteriors.sum(axis=1) == 0  # every class is ruled out: an even guess
-        posteriors[nobody] = 1.0
-        return _led(posteriors, scores)
-
-
-def _decided(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def keep_decided(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """A label whose score is above zero by less than a rounding is still above 1/2."""
     hidden = (scores > 0) & (probabilities <= 0.5)
     return np.where(hidden, np.nextafter(0.5, 1.0), probabilities)
 
 
-def _led(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def keep_leader(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows that sum to 1; where the leader's lead is less than a rounding, it still leads."""
     probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
     leader = leading_class(scores)
@@ -139,6 +159,22 @@ def fit_platt(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[fl
     best = minimize(risk, start, jac=True, method="L-BFGS-B", bounds=[(-7, 7)] + [(-50, 50)] * scores.shape[1]).x
     temperature = float(scale / np.exp(best[0]))
     return temperature, best[1:] * temperature
+
+
+def calibrate(
+    scores: NDArray[np.float64], labels: Labels, weight: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Temperature and intercepts from held-out scores and the labels of their rows."""
+    if labels.multilabel:
+        return fit_platt(scores, labels.members.toarray() > 0)
+    return fit_temperature(scores, labels.classes(), weight), np.zeros(labels.n_columns)
+
+
+def exact_match(scores: NDArray[np.float64], labels: Labels) -> float:
+    """The share of rows whose scores say their class, or all of their labels."""
+    if labels.multilabel:
+        return float(((scores > 0) == (labels.members.toarray() > 0)).all(axis=1).mean())
+    return float((leading_class(scores) == labels.classes()).mean())
 
 
 def leading_class(scores: NDArray[np.float64]) -> NDArray[np.int64]:

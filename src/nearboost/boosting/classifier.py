@@ -7,29 +7,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearboost.base.validation import check_choice, check_flag, check_positive, check_weights, check_whole
-from nearboost.boosting.engine import ExampleWeights, StepRule
-from nearboost.boosting.judges import choose_judges
-from nearboost.boosting.labels import Labels, labels_from_classes, labels_from_indicator
-from nearboost.boosting.neighborhood import choose_n_neighbors, drop_rows, largest_neighborhood
-from nearboost.boosting.ranking import ranking_width
-from nearboost.boosting.training import Outcome, Recipe, TrainingSet, train
-from nearboost.boosting.voting import LeveragedVote
+from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
+from nearboost.boosting.engine import ORACLES, StepRule
+from nearboost.boosting.newton import ranking_width
+from nearboost.boosting.queries import LeveragedVote
+from nearboost.boosting.training import Outcome, Recipe, choose_n_neighbors, train
 from nearboost.losses import get_loss
-from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph
-from nearboost.problem.calibration import (
-    Calibration,
-    Probabilities,
-    fit_platt,
-    fit_temperature,
-    leading_class,
+from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph, keep_rows
+from nearboost.problem.held_out import Calibration, Probabilities, calibrate, deal_folds, exact_match, find_seed
+from nearboost.problem.targets import (
+    Labels,
+    TrainingSet,
+    count_outside,
+    find_coding,
+    number_groups,
+    pose_problem,
 )
-from nearboost.votes import VoteRule
+from nearboost.votes import VOTE_WEIGHTS, CodeVotes, PlainVotes, VoteRule
 
 
 class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator):
@@ -81,45 +77,16 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         )
         if issparse(y):
             y = y.toarray()
-        labels = self._encode(y)
-        sample = check_weights(sample_weight, len(X))
-        group_of = _encode_groups(groups, len(X))
+        coding, group_of = find_coding(y), number_groups(groups, len(X))
+        if coding.multilabel and not self._multilabel:
+            raise ValueError("One weight for all classes needs one label per sample; use one_vs_all=True.")
         given = None if graph is None else self._check_graph(graph, group_of)
-        kept = np.flatnonzero(sample > 0)
-        by_class = self._weigh_classes(y[kept])
-        if len(kept) < len(X):
-            given = None if given is None else drop_rows(given, kept, len(X))
-            X, labels, sample = X[kept], labels.take(kept), sample[kept]
-            group_of = group_of[kept]
-        _check_learnable(labels)
-        sample = sample / sample.max()
-        sample = sample / sample.mean()  # only ratios count: the oracle's tie window is absolute
-        data = TrainingSet(X, labels, ExampleWeights(sample, by_class, np.zeros(len(X))), group_of)
-        self._graph_given = given is not None
+        data, kept = pose_problem(X, y, coding, group_of, sample_weight, self.class_weight)
+        if given is not None and len(kept) < len(X):
+            given = keep_rows(given, kept)
+        self.classes_, self._graph_given = coding.classes, given is not None
         graph_, n_neighbors = self._find_neighbors(data, given)
         return self._train(data, kept, graph_, n_neighbors)
-
-    def _encode(self, y: NDArray[Any]) -> Labels:
-        check_classification_targets(y)
-        if type_of_target(y) == "multilabel-indicator":
-            if not self._multilabel:
-                raise ValueError("One weight for all classes needs one label per sample; use one_vs_all=True.")
-            self.classes_ = np.arange(y.shape[1])
-            return labels_from_indicator(y)
-        if y.ndim == 2 and y.shape[1] > 1:
-            raise ValueError("y has several columns that are not 0/1; fit one classifier per column.")
-        self.classes_, encoded = np.unique(column_or_1d(y, warn=True), return_inverse=True)
-        return labels_from_classes(encoded, len(self.classes_))
-
-    def _weigh_classes(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        if self.class_weight is None:
-            return np.ones(len(y))
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("balanced", None))
-        weights = np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
-        if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not np.any(weights > 0):
-            raise ValueError("class_weight must hold finite numbers of at least 0, and not only zeros.")
-        return weights
 
     def _check_graph(self, graph: tuple[ArrayLike, ArrayLike] | Neighbors, groups: NDArray[np.int32]) -> Neighbors:
         given = check_graph(graph, len(groups), 1 if self.n_neighbors == "auto" else int(self.n_neighbors))
@@ -129,7 +96,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
 
     def _find_neighbors(self, data: TrainingSet, given: Neighbors | None) -> tuple[Neighbors, int]:
         """The training graph and the number of neighbours that vote."""
-        most = largest_neighborhood(data.groups) if given is None else given.indices.shape[1]
+        most = count_outside(data.groups) if given is None else given.indices.shape[1]
         if most < 1:
             raise ValueError("Some training sample has no neighbour outside its own group; use smaller groups.")
         if self.n_neighbors == "auto":
@@ -154,49 +121,19 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
     def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:
         """Train on a known graph; ``kept`` maps its rows to those of the user's X."""
         recipe = self._recipe(len(data.X), data.labels, n_neighbors)
-        judging = self.calibration is not None or self.early_stopping
-        folds = choose_judges(data.labels, data.groups, recipe.generator()) if judging else []
+        needs_folds = self.calibration is not None or self.early_stopping
+        folds = deal_folds(data.labels, data.groups, recipe.generator()) if needs_folds else []
         outcome = train(data, graph, recipe, folds)
         for name in [name for name in vars(self) if name.startswith("held_out_") or name == "exact_coefficients_"]:
             delattr(self, name)  # of an earlier fit
-        from_few = recipe.vote_from == "prototypes"
-        silent = from_few or not outcome.learned.start_coefficient
-        if not len(outcome.prototypes) and silent:
-            warnings.warn(
-                f"No example was given a weight in {outcome.n_rounds} rounds, so every row gets the same answer; "
-                "give n_rounds, or check that rows of one class are among each other's neighbours.",
-                UserWarning,
-                stacklevel=3,
-            )
-        elif len(outcome.judged) and outcome.n_heard < len(outcome.judged) / 2:
-            warnings.warn(
-                f"Only {outcome.n_heard} of {len(outcome.judged)} held-out rows had a voter with a weight, so "
-                "held-out figures and rounds chosen by them say little; use more neighbours or more groups, or "
-                "give n_rounds.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if from_few and recipe.n_prototypes is None and self.start == "vote":
-            warnings.warn(
-                'vote_from="prototypes" without n_prototypes lets queries see other voters than learning did; '
-                'give n_prototypes, or use start="zero" as published.',
-                UserWarning,
-                stacklevel=3,
-            )
-        if 0 < len(outcome.prototypes) <= n_neighbors and from_few and recipe.vote_rule.alike:
-            warnings.warn(
-                f"n_neighbors={n_neighbors} lets all {len(outcome.prototypes)} prototypes vote on every query "
-                "alike; use fewer neighbours.",
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_doubts(outcome, recipe)
         self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
         self._vote_rule = outcome.vote_rule
         self.n_neighbors_ = n_neighbors
         self.neighbors_ = graph.first(n_neighbors)
         self._graph = graph
         self._keep(outcome)
-        self._judge(outcome)
+        self._calibrate(outcome)
         self._prepare_queries(outcome)
         return self
 
@@ -206,31 +143,25 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         self.coefficients_ = self._present(outcome.learned.coefficients[outcome.prototypes])
         self.start_coefficient_ = outcome.learned.start_coefficient
         self.n_rounds_ = outcome.n_rounds
-        self.history_ = [course.risk for course in outcome.learned.courses]
+        self.history_ = [run.risk for run in outcome.learned.runs]
 
     def _present(self, coefficients: csr_array) -> Any:
         return coefficients
 
-    def _judge(self, outcome: Outcome) -> None:
-        """Temperature, held-out scores and accuracy from the judge folds."""
-        labels, rows, scores = self._data.labels, outcome.judged, outcome.held_out_scores
+    def _calibrate(self, outcome: Outcome) -> None:
+        """Temperature, held-out scores and accuracy from the held-out folds."""
+        rows, scores = outcome.held_out_rows, outcome.held_out_scores
+        labels, weight = self._data.labels.take(rows), self._data.weights.product[rows]
         temperature, intercept = 1.0, np.zeros(labels.n_columns)
-        truth = labels.members[rows].toarray() if labels.multilabel else labels.classes()[rows]
         if len(rows) and self.calibration == "temperature":
-            if labels.multilabel:
-                temperature, intercept = fit_platt(scores, truth > 0)
-            else:
-                temperature = fit_temperature(scores, truth, self._data.weights.product[rows])
+            temperature, intercept = calibrate(scores, labels, weight)
         self._calibration = self._make_calibration(temperature, intercept)
         self.temperature_, self.intercept_ = temperature, intercept
         if not len(rows):
             return
-        self.held_out_risk_ = outcome.held_out_risk
         scores = scores + intercept
-        if labels.multilabel:
-            self.held_out_accuracy_ = float(((scores > 0) == (truth > 0)).all(axis=1).mean())
-        else:
-            self.held_out_accuracy_ = float((leading_class(scores) == truth).mean())
+        self.held_out_risk_ = outcome.held_out_risk
+        self.held_out_accuracy_ = exact_match(scores, labels)
         self.held_out_rows_ = self._kept[rows]
         self.held_out_scores_ = csr_array(scores)
 
@@ -316,9 +247,6 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         vote_from = self.vote_from
         if vote_from == "auto":  # queries see the prototypes alone only where the weights were learned for that
             vote_from = "all" if keep is None else "prototypes"
-        seed = 0 if self.random_state is None else self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = check_random_state(seed).randint(2**31 - 1)
         return Recipe(
             rule=self._make_step_rule(),
             loss=get_loss(self.loss),
@@ -332,7 +260,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
             vote_from=vote_from,
             early_stopping=self.early_stopping,
             choose_rounds=self.n_rounds is None,
-            random_state=int(seed),
+            random_state=find_seed(self.random_state),
             draws_at_random=self.oracle == "random",
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -344,24 +272,55 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         return tags
 
 
+def warn_of_doubts(outcome: Outcome, recipe: Recipe) -> None:
+    """Say what makes the answers of a fitted classifier doubtful."""
+    from_few = recipe.vote_from == "prototypes"
+    n_kept, n_held_out = len(outcome.prototypes), len(outcome.held_out_rows)
+    doubts = []
+    if not n_kept and (from_few or not outcome.learned.start_coefficient):
+        doubts.append(
+            f"No example was given a weight in {outcome.n_rounds} rounds, so every row gets the same answer; "
+            "give n_rounds, or check that rows of one class are among each other's neighbours."
+        )
+    elif outcome.n_reached < n_held_out / 2:
+        doubts.append(
+            f"Only {outcome.n_reached} of {n_held_out} held-out rows had a voter with a weight, so held-out "
+            "figures and rounds chosen by them say little; use more neighbours or more groups, or give n_rounds."
+        )
+    if from_few and recipe.n_prototypes is None and recipe.start == "vote":
+        doubts.append(
+            'vote_from="prototypes" without n_prototypes lets queries see other voters than learning did; '
+            'give n_prototypes, or use start="zero" as published.'
+        )
+    if 0 < n_kept <= recipe.n_neighbors and from_few and recipe.vote_rule.alike:
+        doubts.append(
+            f"n_neighbors={recipe.n_neighbors} lets all {n_kept} prototypes vote on every query alike; use fewer "
+            "neighbours."
+        )
+    for doubt in doubts:
+        warnings.warn(doubt, UserWarning, stacklevel=4)  # of whoever called fit or prune
+
+
 def default_rounds(n_rows: int, n_classes: int) -> int:
     """The most rounds per class when none are given: T = O(m/C), as the N3 paper recommends."""
     return max(10, -(-2 * n_rows // n_classes))
 
 
-def _encode_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32]:
-    if groups is None:
-        return np.arange(n_rows, dtype=np.int32)
-    given = np.asarray(groups)
-    if given.shape != (n_rows,):
-        raise ValueError(f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample.")
-    return np.unique(given, return_inverse=True)[1].astype(np.int32)
+class WeightPerClass(LeveragedNeighborsClassifier):
+    """Base of UNN and N3, which learn one weight per example and class, one class against the rest at a time."""
 
+    _losses: tuple[str, ...]
 
-def _check_learnable(labels: Labels) -> None:
-    """More than one class must have rows of positive weight."""
-    if labels.multilabel:
-        return
-    present = np.unique(labels.classes())
-    if len(present) < 2:
-        raise ValueError("All samples that count are of one class; a classifier needs at least two classes.")
+    def _make_vote_rule(self) -> VoteRule:
+        if self.vote_weights == "inn":
+            return CodeVotes(self.metric, self.n_jobs)
+        return PlainVotes(self.vote_weights)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_choice("loss", self.loss, self._losses)
+        check_choice("vote_weights", self.vote_weights, (*VOTE_WEIGHTS, "inn"))
+        check_choice("start", self.start, ("zero", "vote"))
+        check_positive("learning_rate", self.learning_rate)
+        check_choice("oracle", self.oracle, ORACLES)
+        check_whole("min_reverse_neighbors", self.min_reverse_neighbors)

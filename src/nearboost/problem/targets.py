@@ -1,0 +1,301 @@
+"""What a classifier learns from: labels as ±1 codes, what rows count, and which belong together."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from nearboost.base.validation import check_choice, check_weights, plain
+
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One-versus-rest codes of all rows, as the sparse matrix of the +1 entries.
+
+    ``members`` has one column per class problem; two classes are mirror images, so they make one
+    column, in which the second class is +1. ``n_classes`` counts classes, not columns.
+    """
+
+    members: csr_array
+    n_classes: int
+    multilabel: bool
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.members.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of class problems."""
+        return int(self.members.shape[1])
+
+    @cached_property
+    def by_column(self) -> Any:
+        """The same matrix by columns."""
+        return self.members.tocsc()
+
+    @cached_property
+    def positives_per_row(self) -> NDArray[np.int64]:
+        """How many of the row's class codes are +1, n_i in the start weights of N3."""
+        if not self.multilabel:
+            return np.ones(self.n_rows, dtype=np.int64)
+        return np.diff(self.members.indptr)
+
+    def members_of(self, column: int) -> NDArray[np.int32]:
+        """Rows on the class's side, rising."""
+        by_column = self.by_column
+        return np.asarray(by_column.indices[by_column.indptr[column] : by_column.indptr[column + 1]])
+
+    def codes(self, column: int) -> NDArray[np.int8]:
+        """±1 of every row."""
+        codes = np.full(self.n_rows, -1, dtype=np.int8)
+        codes[self.members_of(column)] = 1
+        return codes
+
+    def signs(self, rows: NDArray[np.integer]) -> NDArray[np.float64]:
+        """±1 of some rows, one column per class problem."""
+        return np.where(self.members[rows].toarray() > 0, 1.0, -1.0)
+
+    def classes(self, rows: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+        """Class number of each row, or of some: its first label where it may have several, −1 without any."""
+        indptr = self.members.indptr
+        starts, ends = (indptr[:-1], indptr[1:]) if rows is None else (indptr[rows], indptr[rows + 1])
+        if self.n_columns == 1 and not self.multilabel:
+            return (ends > starts).astype(np.int64)
+        columns = np.append(self.members.indices, -1)  # rows without a label at the end would look beyond
+        return np.where(ends > starts, columns[starts], -1).astype(np.int64)
+
+    def shares(self, weight: Weights) -> Weights:
+        """The prior: the share of the weight on each column's side."""
+        return np.asarray(self.members.T @ weight) / weight.sum()
+
+    def accuracy(self, scores: NDArray[Any], rows: NDArray[np.integer], weights: NDArray[np.floating]) -> float:
+        """The share of some rows, by weight, whose scores say their class; of labels where there are several."""
+        if self.multilabel:
+            right = ((scores > 0) == (self.signs(rows) > 0)).mean(axis=1)
+        elif self.n_columns == 1:
+            right = (scores[:, 0] > 0) == (self.classes(rows) > 0)
+        else:
+            right = scores.argmax(axis=1) == self.classes(rows)
+        return float(np.average(right, weights=weights))
+
+    def take(self, rows: NDArray[np.integer] | slice) -> "Labels":
+        """The labels of some rows."""
+        return Labels(self.members[rows], self.n_classes, self.multilabel)
+
+
+def labels_from_classes(encoded: NDArray[np.integer], n_classes: int) -> Labels:
+    """Labels of a single-label problem from class numbers 0 … C−1."""
+    n_rows = len(encoded)
+    if n_classes == 2:
+        members = csr_array((encoded == 1).astype(np.int8)[:, None])
+    else:
+        ones = np.ones(n_rows, dtype=np.int8)
+        members = csr_array(
+            (ones, encoded.astype(np.int32), np.arange(n_rows + 1, dtype=np.int32)), shape=(n_rows, n_classes)
+        )
+    return Labels(members, n_classes, multilabel=False)
+
+
+def labels_from_indicator(indicator: NDArray[Any]) -> Labels:
+    """Labels of a multilabel problem from a 0/1 matrix, one column per label."""
+    members = csr_array(indicator)
+    if not np.all((members.data == 0) | (members.data == 1)):
+        raise ValueError("A label matrix must hold 0 and 1 only: 1 where the row has the label.")
+    members = csr_array(members.astype(np.int8))
+    members.eliminate_zeros()
+    members.sort_indices()
+    return Labels(members, indicator.shape[1], multilabel=True)
+
+
+@dataclass(frozen=True)
+class Coding:
+    """Which labels there are: classes of which a row has one, or columns of a 0/1 matrix."""
+
+    classes: NDArray[Any]
+    multilabel: bool
+
+    @property
+    def n_columns(self) -> int:
+        """Number of class problems."""
+        return 1 if len(self.classes) == 2 and not self.multilabel else len(self.classes)
+
+    def encode(self, y: NDArray[Any]) -> Labels:
+        """Codes of labels, all of which must be known."""
+        check_classification_targets(y)
+        if self.multilabel:
+            if y.ndim != 2 or y.shape[1] != len(self.classes):
+                raise ValueError(
+                    f"y has shape {y.shape}; it must have one column for each of {len(self.classes)} labels."
+                )
+            return labels_from_indicator(y)
+        y = column_or_1d(y)
+        unknown = np.setdiff1d(y, self.classes)
+        if len(unknown):
+            raise ValueError(
+                f"y holds {plain(unknown[0])}, which is not among the classes given to the first partial_fit; "
+                "announce all classes there."
+            )
+        return labels_from_classes(np.searchsorted(self.classes, y), len(self.classes))
+
+
+def find_coding(y: NDArray[Any]) -> Coding:
+    """The labels that occur in y."""
+    check_classification_targets(y)
+    if type_of_target(y) == "multilabel-indicator":
+        return Coding(np.arange(y.shape[1]), multilabel=True)
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError("y has several columns that are not 0/1; fit one classifier per column.")
+    return Coding(np.unique(column_or_1d(y, warn=True)), multilabel=False)
+
+
+def announce_coding(y: NDArray[Any], classes: ArrayLike | None) -> Coding:
+    """The labels of all blocks, of which y is the first."""
+    coding = find_coding(y)
+    if coding.multilabel:
+        return coding
+    if classes is None:
+        raise ValueError("The first partial_fit must be told all classes that will come; give them as classes=.")
+    names = unique_values("classes", classes)[0]
+    if len(names) < 2:
+        raise ValueError(f"classes={names} is one class only; a classifier needs at least two.")
+    return Coding(names, multilabel=False)
+
+
+def encode_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes of a problem with one label per row, and the class number of each row."""
+    check_classification_targets(y)
+    classes, encoded = np.unique(y, return_inverse=True)
+    return classes, encoded
+
+
+def unique_values(name: str, values: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different values, rising, and for each value the number of its own."""
+    try:
+        unique, numbers = np.unique(np.asarray(values), return_inverse=True)
+    except TypeError:
+        raise ValueError(f"{name} cannot be sorted; give numbers or texts, all of one kind.") from None
+    return unique, numbers
+
+
+def weigh_classes(class_weight: Any, y: NDArray[Any], classes: NDArray[Any], multilabel: bool) -> Weights:
+    """The weight of each row's class; ``classes`` need not occur in y, and weigh 1 unless named."""
+    if class_weight is None:
+        return np.ones(len(y))
+    if isinstance(class_weight, str):
+        check_choice("class_weight", class_weight, ("balanced", None))
+    if multilabel:
+        if isinstance(class_weight, dict):
+            raise ValueError('With a matrix of labels class_weight must be "balanced" or None; use sample_weight.')
+        return _finite(compute_sample_weight(class_weight, y))
+    if not isinstance(class_weight, str | dict):
+        raise ValueError(f'class_weight={class_weight!r} must be a dict of numbers, "balanced" or None.')
+    by_class = _finite(compute_class_weight(class_weight, classes=classes, y=y.ravel()))
+    return by_class[np.searchsorted(classes, y.ravel())]
+
+
+def _finite(weights: NDArray[Any]) -> Weights:
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError("class_weight must hold finite numbers of at least 0.")
+    return np.asarray(weights, dtype=np.float64)
+
+
+def check_some_count(weights: Weights) -> None:
+    """Refuse weights that are zero for every row."""
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight and class_weight leave no sample that counts; give some a weight above 0.")
+
+
+def check_two_classes(classes: NDArray[np.integer]) -> None:
+    """Refuse rows that are all of one class."""
+    if len(np.unique(classes)) < 2:
+        raise ValueError("All samples that count are of one class; a classifier needs at least two classes.")
+
+
+def number_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32]:
+    """The group number of each row; None makes each row a group of its own."""
+    if groups is None:
+        return np.arange(n_rows, dtype=np.int32)
+    given = np.asarray(groups)
+    if given.shape != (n_rows,):
+        raise ValueError(f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample.")
+    return unique_values("groups", given)[1].astype(np.int32)
+
+
+def count_outside(groups: NDArray[np.integer]) -> int:
+    """How many rows every row has outside its own group, at least."""
+    return len(groups) - int(np.unique(groups, return_counts=True)[1].max(initial=0))
+
+
+@dataclass(frozen=True)
+class ExampleWeights:
+    """How much each row's loss counts; 0 leaves the row out of learning.
+
+    ``sample`` and ``by_class`` are kept apart because UNN halves its start mass between them.
+    ``held_out`` weighs rows on which the risk is measured but nothing is learned.
+    """
+
+    sample: Weights
+    by_class: Weights
+    held_out: Weights
+
+    @property
+    def product(self) -> Weights:
+        """v, what multiplies the loss."""
+        return self.sample * self.by_class
+
+    def hold_out(self, rows: NDArray[np.integer]) -> "ExampleWeights":
+        """The same weights with ``rows`` held out of learning."""
+        sample, held_out = self.sample.copy(), np.zeros_like(self.held_out)
+        held_out[rows] = self.product[rows]
+        sample[rows] = 0.0
+        return ExampleWeights(sample, self.by_class, held_out)
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """The rows that take part in learning. ``groups`` keeps rows that belong together from voting on each
+    other; without groups of the user's, each row is a group of its own."""
+
+    X: NDArray[np.floating]
+    labels: Labels
+    weights: ExampleWeights
+    groups: NDArray[np.int32]
+
+    @property
+    def voter_weight(self) -> Weights:
+        """How much each row counts in the plain vote: its weight, 1 on average."""
+        weight = self.weights.product
+        return weight / weight.mean()
+
+
+def pose_problem(
+    X: NDArray[np.floating],
+    y: NDArray[Any],
+    coding: Coding,
+    groups: NDArray[np.int32],
+    sample_weight: ArrayLike | None,
+    class_weight: Any,
+) -> tuple[TrainingSet, NDArray[np.int64]]:
+    """The rows of positive weight with their labels, weights and groups, and which rows of X these are."""
+    labels, sample = coding.encode(y), check_weights(sample_weight, len(X))
+    kept = np.flatnonzero(sample > 0)
+    if len(kept) < len(X):
+        X, y, labels, sample, groups = X[kept], y[kept], labels.take(kept), sample[kept], groups[kept]
+    present = coding.classes if coding.multilabel else np.unique(y)
+    by_class = weigh_classes(class_weight, y, present, coding.multilabel)
+    check_some_count(sample * by_class)
+    if not coding.multilabel:
+        check_two_classes(labels.classes())
+    sample = sample / sample.max()
+    sample = sample / sample.mean()  # only ratios count: the oracle's tie window is absolute
+    return TrainingSet(X, labels, ExampleWeights(sample, by_class, np.zeros(len(X))), groups), kept
