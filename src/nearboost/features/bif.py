@@ -137,7 +137,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
         return np.sqrt(shares) if self.root else shares
 
     def _describe(self, images: Sequence[Any], masks: Sequence[Any] | None, i: int) -> NDArray[np.float32]:
-        from nearboost.kernels.bif import count_rates
+        from nearboost.kernels.images import count_rates
 
         pixels = as_grey(in_unit_range(pixels_of(images[i], f"Image {i}"), self.scaling, f"Image {i}"))
         regions = np.ones(pixels.shape, np.uint8) if masks is None else self._regions(masks[i], pixels.shape, i)

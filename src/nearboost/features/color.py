@@ -45,7 +45,7 @@ class LocalColor(GridDescriptor):
     """
 
     def _prepare(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
-        from nearboost.kernels.color import integrals
+        from nearboost.kernels.images import integrals
 
         height, width = pixels.shape[:2]
         sums = np.empty((height + 1, width + 1, N_NUMBERS))
@@ -53,7 +53,7 @@ class LocalColor(GridDescriptor):
         return sums
 
     def _values(self, prepared: NDArray[np.float64], patches: Patches) -> NDArray[np.float32]:
-        from nearboost.kernels.color import cell_statistics
+        from nearboost.kernels.images import cell_statistics
 
         values = np.empty((len(patches.rows) * len(patches.columns), N_NUMBERS * CELLS**2), dtype=np.float32)
         cell_statistics(prepared, patches.rows, patches.columns, patches.bin_size, values)

@@ -161,7 +161,7 @@ def energies(square: NDArray[np.float32], orientations: tuple[int, ...]) -> NDAr
 
     A filter passes few rows or few columns of the spectrum: only those are transformed along themselves.
     """
-    from nearboost.kernels.gist import cell_energies, place_lines, weigh_lines
+    from nearboost.kernels.images import cell_energies, place_lines, weigh_lines
 
     side = len(square)
     border = side // 8

@@ -63,7 +63,7 @@ class Posterior:
 
     def shares(self, rows: NDArray[Any], room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Posterior probabilities, components x rows, and log-densities of the rows; fills ``room``."""
-        from nearboost.kernels.mixture import standardise
+        from nearboost.kernels.encoding import standardise
 
         standardise(rows, *self.scale, room)
         logs = self.matrix @ room.T
@@ -188,7 +188,7 @@ class DiagonalGMM(BaseEstimator):
         return self
 
     def _first(self, X: NDArray[Any], mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Mixture:
-        from nearboost.kernels.mixture import add_by_label
+        from nearboost.kernels.encoding import add_by_label
 
         if self.start is not None:
             return standardised(check_start(self.start, self.n_components, X.shape[1]), mean, deviation)

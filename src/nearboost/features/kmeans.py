@@ -29,7 +29,7 @@ def k_means(
     lies farthest from its own centre. Rounds end when distances hardly fall; where ``max_rounds`` ends them, the
     nearest centres are those of the round before.
     """
-    from nearboost.kernels.mixture import add_by_label
+    from nearboost.kernels.encoding import add_by_label
 
     if len(rows) < n_centers:
         raise ValueError(f"{n_centers} centres need as many rows; there are {len(rows)}, give more of them.")

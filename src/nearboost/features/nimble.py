@@ -216,7 +216,7 @@ class Nimble(TransformerMixin, BaseEstimator):
 
     def _describe(self, images: Sequence[Any]) -> Callable[[int], LocalSet]:
         """What makes the averaged ranks of the windows of an image."""
-        from nearboost.kernels.nimble import rank_and_surprise
+        from nearboost.kernels.images import rank_and_surprise
 
         def describe(i: int) -> LocalSet:
             pixels, (height, width) = self._prepared(images[i], i, as_grey if self._is_grey else as_color)
@@ -322,7 +322,7 @@ def averaged(
     ranks: NDArray[np.float32], rows: NDArray[np.intp], columns: NDArray[np.intp], size: int
 ) -> NDArray[np.float32]:
     """Means over 1, 2 x 2 and 4 x 4 cells of the windows that begin at places; cells are ``size`` places wide."""
-    from nearboost.kernels.nimble import add_up
+    from nearboost.kernels.images import add_up
 
     sums = np.zeros((ranks.shape[0] + 1, ranks.shape[1] + 1, ranks.shape[2]))
     add_up(ranks, sums)

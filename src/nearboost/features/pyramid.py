@@ -232,7 +232,7 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 def pool(codes: csr_array, cells: NDArray[np.int64], n_cells: int, pooling: str) -> NDArray[np.float32]:
     """Weights by cell and word; cells without descriptors have zeros."""
-    from nearboost.kernels.pooling import pool_largest, pool_sums
+    from nearboost.kernels.encoding import pool_largest, pool_sums
 
     pooled = np.zeros((n_cells, codes.shape[1]))
     largest_or_sum = pool_largest if pooling == "max" else pool_sums

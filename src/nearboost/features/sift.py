@@ -77,7 +77,7 @@ class DenseSIFT(GridDescriptor):
 
     def _prepare(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
         """Gradients by direction."""
-        from nearboost.kernels.sift import direction_maps, smooth
+        from nearboost.kernels.images import direction_maps, smooth
 
         image = np.ascontiguousarray(as_grey(pixels))
         if self.smoothing:
@@ -89,7 +89,7 @@ class DenseSIFT(GridDescriptor):
         return maps
 
     def _values(self, prepared: NDArray[np.float32], patches: Patches) -> NDArray[np.float32]:
-        from nearboost.kernels.sift import bin_rows, gather
+        from nearboost.kernels.images import bin_rows, finish, gather
 
         size = patches.bin_size
         of_patches = patches.rows[:, np.newaxis] + size * np.arange(CELLS)
@@ -97,8 +97,8 @@ class DenseSIFT(GridDescriptor):
         binned = np.empty((N_DIRECTIONS, len(rows), prepared.shape[2]), dtype=np.float32)
         bin_rows(prepared, rows, triangle(size), (size - 1) // 2, binned)
         values = np.empty((len(patches.rows) * len(patches.columns), N_DIRECTIONS * CELLS**2), dtype=np.float32)
-        contrast = np.float32(self.contrast_threshold)
-        gather(binned, cells.reshape(of_patches.shape), patches.columns, size, contrast, bool(self.root), values)
+        gather(binned, cells.reshape(of_patches.shape), patches.columns, size, values)
+        finish(values, np.float32(self.contrast_threshold), bool(self.root))
         return values
 
 
