@@ -67,3 +67,12 @@ def test_pages_name_what_exists(page, name):
         modules, last = modules[:-1], modules[-1]
     inside = import_module(".".join(modules))
     assert hasattr(inside, last) or find_spec(".".join([*modules, last]))
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "design").glob("*.md")), ids=lambda page: page.stem)
+def test_design_names_files_that_exist(page):
+    files = {
+        path.name for folder in ("src", "papers", "benchmarks", "tests") for path in (ROOT / folder).rglob("*.py")
+    }
+    named = set(re.findall(r"`(\w+\.py)`", page.read_text(encoding="utf-8")))
+    assert named <= files
