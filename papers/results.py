@@ -101,7 +101,7 @@ def printed_for(experiment: Experiment) -> Printed:
 
 def make_facts(experiment: Experiment, runs: Sequence[dict[str, Any]]) -> Facts:
     """Everything that is shown, as plain numbers and texts."""
-    printed = printed_for(experiment)
+    printed, titles = printed_for(experiment), [measure.title for measure in experiment.measures]
     results = Results(experiment, runs)
     ours = values_by_cell(results)
     return {
@@ -109,7 +109,7 @@ def make_facts(experiment: Experiment, runs: Sequence[dict[str, Any]]) -> Facts:
         "about": experiment.about,
         "paper": str(library().papers.get(printed.paper, "")),
         "place": printed.place,
-        "measure": printed.measure or ", ".join(measure.title for measure in experiment.measures),
+        "measure": printed.measure if printed.name == experiment.name and printed.measure else ", ".join(titles),
         "varies": experiment.varies,
         "is_figure": experiment.is_figure,
         **table(printed, ours),

@@ -140,10 +140,10 @@ def _on_signs(figure: Experiment, minutes: float, **changes: Any) -> Experiment:
 
 
 ON_SIGNS = (
-    _on_signs(FIGURE_4_2, 0.2, xs=(1, 2, 5, 10, 20, 50, 100, 200, 400, 576)),
-    _on_signs(FIGURE_4_3, 0.3, xs=(8, 16, 32, 64, 100, 150, 200, 300, 400, 500, 576)),
-    _on_signs(FIGURE_4_4, 0.6, xs=(300, 600, 1_000, 2_000, 5_000, 10_000, 20_000, 39_209)),
-    _on_signs(FIGURE_4_5, 3, lines=(*DESCENTS, SGD_P), measures=(ACCURACY, TOP5), row="{line}, {measure}"),
+    _on_signs(FIGURE_4_2, 0.1, xs=(1, 2, 5, 10, 20, 50, 100, 200, 400, 576)),
+    _on_signs(FIGURE_4_3, 0.2, xs=(8, 16, 32, 64, 100, 150, 200, 300, 400, 500, 576)),
+    _on_signs(FIGURE_4_4, 0.3, xs=(300, 600, 1_000, 2_000, 5_000, 10_000, 20_000, 39_209)),
+    _on_signs(FIGURE_4_5, 1.5, lines=(*DESCENTS, SGD_P), measures=(ACCURACY, TOP5), row="{line}, {measure}"),
 )
 
 EXPERIMENTS = (FIGURE_4_2, FIGURE_4_3, FIGURE_4_4, FIGURE_4_5, FIGURE_4_6, FIGURE_4_7, *ON_SIGNS)

@@ -34,14 +34,14 @@ def test_what_cannot_run_yet_says_so(name, root):
         make_plan(find(name), RunOptions(root))
 
 
-def test_same_cells_for_accuracy_and_times(root):
+def test_same_runs_for_accuracy_and_times(root):
     """Tables 2.3 to 2.5 are three views of the same runs."""
     plans = [make_plan(find(f"thesis-table-2.{n}"), RunOptions(root, repeats=1)) for n in (3, 4, 5)]
     keys = [{hash_key(run.key) for run in plan.runs} for plan in plans]
     assert keys[0] == keys[1] == keys[2]
 
 
-def test_another_setting_is_another_cell(root):
+def test_another_setting_is_another_run(root):
     one, other = (
         make_plan(find("mlnn-figure-3"), RunOptions(root, repeats=1, threads=threads)).runs[0].key
         for threads in (1, 2)

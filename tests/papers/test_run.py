@@ -53,7 +53,7 @@ def test_a_second_call_runs_nothing_unless_fresh(root, tmp_path, here):
     assert len(here) == 2 * n_tasks
 
 
-def test_tables_of_the_same_runs_share_their_cells(root, tmp_path, here):
+def test_tables_of_the_same_runs_share_them(root, tmp_path, here):
     quickly("thesis-figure-A.3", root, tmp_path)
     n_tasks = len(here)
     accuracy = quickly("thesis-figure-A.6", root, tmp_path)
@@ -179,7 +179,7 @@ def test_what_is_written(root, tmp_path, here):
     assert "2D HeLa for HEp-2 cells" in page
 
 
-def test_a_failed_cell_stays_in_the_report(root, tmp_path, here, monkeypatch):
+def test_a_failed_run_stays_in_the_report(root, tmp_path, here, monkeypatch):
     real = worker.run
 
     def breaks(task):
@@ -202,7 +202,7 @@ def invoke(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
-def test_the_command_runs_cells_in_processes(root, tmp_path):
+def test_the_command_makes_runs_in_processes(root, tmp_path):
     result = invoke(
         "inn-figure-1", "--data", root, "--quick", "--threads", "1", "--out", tmp_path / "out", "--json"
     )
