@@ -30,10 +30,10 @@ from nearboost import INNClassifier
 from nearboost.base.images import read_image
 from nearboost.features.bif import BioInspiredFeatures
 from nearboost.features.codings import CODINGS
+from nearboost.features.extraction import extract
 from nearboost.features.nimble import Nimble
 from nearboost.features.pyramid import SpatialPyramid
 from nearboost.features.sift import DenseSIFT
-from nearboost.features.store import extract
 
 
 def descriptors(images: list[NDArray[np.uint8]], rounds: int, folder: Path) -> dict[str, float]:

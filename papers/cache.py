@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.image_set import hash_file
 from nearboost.base.machine import describe_versions
 from nearboost.base.threads import map_in_threads
 from nearboost.datasets import Dataset
-from nearboost.features.store import content_of
 
 LIBRARIES = (
     *("nearboost", "numpy", "scipy", "scikit-learn", "numba"),
@@ -73,7 +73,7 @@ class ContentHasher:
     def _hash_files(self, paths: Iterable[Any]) -> list[str]:
         names = [str(path) for path in paths]
         unknown = [name for name in dict.fromkeys(names) if name not in self._files]
-        found = map_in_threads(lambda name: content_of(Path(name))[0], unknown, self.n_jobs)
+        found = map_in_threads(lambda name: hash_file(name).digest, unknown, self.n_jobs)
         self._files.update(zip(unknown, found, strict=True))
         return [self._files[name] for name in names]
 

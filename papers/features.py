@@ -78,6 +78,7 @@ def _describe(
     if features.kind in ("rows", "pixels"):
         descriptor = Descriptor(name, name, features.make, features.about, learned=features.learned)
         found = describe(images, descriptor, cache.store(key), train=train, seed=seed, n_jobs=n_jobs)
+        assert found.file is not None
         return {"store": np.array(str(found.file.relative_to(cache.folder))), "numbers": found.numbers}
     transformer = features.make(seed, n_jobs)
     if features.kind == "masked":

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compare.problems import write_stripes
+from nearboost.base.image_set import ImageSet
 from nearboost.base.words import roughly
 from nearboost.catalogue.descriptors import DESCRIPTORS, Descriptor, describe, find_descriptor
 from nearboost.compare.estimates import estimate_features, exponent
@@ -29,8 +30,8 @@ def images(stripes):
 def test_rows_are_those_of_the_descriptor(name, images, tmp_path):
     descriptor = find_descriptor(name)
     found = describe(images, descriptor, tmp_path, train=[0])
-    np.testing.assert_array_equal(found.rows, descriptor.make(0, 1).transform(images))
-    assert found.rows.shape == (10, NUMBERS[name])
+    np.testing.assert_array_equal(found.X, descriptor.make(0, 1).transform(images))
+    assert found.X.shape == (10, NUMBERS[name])
     assert found.failed == {}
 
 
@@ -49,7 +50,7 @@ def test_a_broken_image_has_no_row_and_is_not_learned_from(images, tmp_path):
     assert found.numbers[10] == -1
     assert list(found.failed) == [10]
     assert "broken.png" in found.failed[10]
-    assert len(found.rows) == 10
+    assert len(found.X) == 10
 
 
 def test_unknown_names_are_told(tmp_path):
@@ -70,11 +71,11 @@ def test_rows_are_made_once(stripes, tmp_path, monkeypatch):
     data = open_dataset(stripes)
     [split] = make_splits(data, "half")
     pixels = find_descriptor("pixels")
-    source = open_source(data, tmp_path, 1, 0)
+    source = open_source(data, tmp_path, [pixels], 1, 0)
     assert not source.has_rows(split, pixels)
     made = source.rows(split, pixels)
     monkeypatch.setattr("nearboost.compare.rows.describe", None)  # is not asked again
-    again = open_source(data, tmp_path, 1, 0)
+    again = open_source(data, tmp_path, [pixels], 1, 0)
     assert again.has_rows(split, pixels)
     found = again.rows(split, pixels)
     assert found.file == made.file
@@ -87,11 +88,11 @@ def test_rows_are_made_once(stripes, tmp_path, monkeypatch):
 def test_content_changes_with_any_file(tmp_path):
     data = open_dataset(write_stripes(tmp_path / "stripes", per_class=3))
     [split] = make_splits(data, "half")
-    before = open_source(data, tmp_path / "out", 1, 0).content(split)
-    assert open_source(data, tmp_path / "out", 1, 0).content(split) == before
+    before = open_source(data, tmp_path / "out", [], 1, 0).content(split)
+    assert open_source(data, tmp_path / "out", [], 1, 0).content(split) == before
     with open(data.items[split.test[0]], "ab") as file:
         file.write(b"more")
-    assert open_source(data, tmp_path / "out", 1, 0).content(split) != before
+    assert open_source(data, tmp_path / "out", [], 1, 0).content(split) != before
 
 
 @pytest.mark.parametrize(
@@ -117,9 +118,14 @@ def test_hashes_of_texts_tell_where_one_ends():
 
 def test_an_estimate_grows_with_the_images(tmp_path):
     images = open_dataset(write_stripes(tmp_path, per_class=5, side=128)).items
-    few, many = (estimate_features(find_descriptor("bag"), images * n, 5 * n, 1, threads=1) for n in (1, 1000))
+    few, many = (
+        estimate_features(find_descriptor("bag"), ImageSet(images * n), 5 * n, 1, threads=1) for n in (1, 1000)
+    )
     assert 0 < few < many / 20
-    assert estimate_features(find_descriptor("bag"), [str(tmp_path / "missing.png")], 1, 1, threads=1) is None
+    assert (
+        estimate_features(find_descriptor("bag"), ImageSet([str(tmp_path / "missing.png")]), 1, 1, threads=1)
+        is None
+    )
 
 
 def test_exponents_are_bounded():

@@ -8,7 +8,7 @@ from cli.calling import answer, call, refused
 from nearboost.cli.common import Exit
 from nearboost.models import drawing, load_model
 from nearboost.models.drawing import lacks, legible
-from nearboost.models.votes import Vote, Voter
+from nearboost.models.explanation import Vote, Voter
 
 
 def test_explain_image(images, tmp_path):
@@ -92,9 +92,9 @@ def test_who_voted_is_counted():
     """Neighbours that add nothing are no voters."""
     voters = [Voter(i, f"row {i}", "a", vote, None) for i, vote in enumerate((0.5, -0.2, 0.0))]
     vote = Vote("x", "a", 0.9, "a", 0.3, voters)
-    assert vote.told(24) == "All voters: 2; neighbours without a vote: 1"
-    assert vote.told(1) == "The 1 strongest of 2 voters; neighbours without a vote: 1"
-    assert Vote("x", "a", 0.9, "a", 0.3, voters[:2]).told(2) == "All voters: 2"
+    assert vote.summary(24) == "All voters: 2; neighbours without a vote: 1"
+    assert vote.summary(1) == "The 1 strongest of 2 voters; neighbours without a vote: 1"
+    assert Vote("x", "a", 0.9, "a", 0.3, voters[:2]).summary(2) == "All voters: 2"
 
 
 @pytest.mark.parametrize("text", ["naïve", "море", "海", "\U00011abc"])

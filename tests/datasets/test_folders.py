@@ -10,7 +10,7 @@ import pytest
 from datasets.miniatures import write_classes, write_image
 from nearboost.datasets import DataError, open_dataset
 from nearboost.datasets.files import find_images
-from nearboost.features.store import find_files
+from nearboost.features.extraction import find_files
 
 
 def test_a_class_for_each_subfolder(tmp_path):

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from features.pictures import as_bytes, picture
 from nearboost.features.embedding import Embedding, Network, cut_out
+from nearboost.features.extraction import extract
 from nearboost.features.fingerprint import fingerprint
-from nearboost.features.store import extract
 
 onnx = pytest.importorskip("onnx", reason="onnx makes the networks of these tests")
 pytest.importorskip("onnxruntime", reason="onnxruntime is in the extra onnx")

@@ -22,21 +22,22 @@ from features.real_images import files_of
 from features.slow_descriptor import SlowMeans
 from nearboost.features import store as module
 from nearboost.features.bif import BioInspiredFeatures
+from nearboost.features.extraction import extract
 from nearboost.features.fingerprint import fingerprint
 from nearboost.features.gist import Gist
 from nearboost.features.nimble import Nimble
 from nearboost.features.pyramid import SpatialPyramid
 from nearboost.features.sift import DenseSIFT
-from nearboost.features.store import extract
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is in the extra for images")
 
 CHILD = """
 import sys
 from nearboost.features import store
+from nearboost.features.extraction import extract
 from features.slow_descriptor import SlowMeans
 store.LINES_AT_ONCE = int(sys.argv[4])
-store.extract(sys.argv[1], SlowMeans(sys.argv[3], wait=0.05), sys.argv[2], n_jobs=2)
+extract(sys.argv[1], SlowMeans(sys.argv[3], wait=0.05), sys.argv[2], n_jobs=2)
 print("finished")
 """
 

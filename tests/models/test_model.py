@@ -12,12 +12,12 @@ from sklearn.preprocessing import StandardScaler
 import nearboost
 from cli.made import image_folder, texture
 from models.fitted import queries, rows
+from nearboost.base.image_set import ImageSet
 from nearboost.features import Gist
 from nearboost.models import Model, load, origins_of, save
-from nearboost.models.origins import thumbnail
+from nearboost.models.explanation import explain
 from nearboost.models.pruning import prune_model
 from nearboost.models.suspects import held_out, suspects_in
-from nearboost.models.votes import explain
 
 CLASSES = ("nought", "one", "two", "three")
 
@@ -75,7 +75,7 @@ def test_origins(tmp_path):
     assert some.place(2) is None
     assert some.place(99) is None
     for row in (1, 5, 11):
-        assert some.picture(some.place(row)) == origins.picture(row) == (thumbnail(paths[row]) or None)
+        assert some.picture(some.place(row)) == origins.picture(row) == ImageSet(paths).thumbnail(row)
         with open(paths[row], "rb") as file:
             assert some.hashes[some.place(row)] == hashlib.file_digest(file, "sha256").hexdigest()
     broken = paths.index(next(path for path in paths if "broken" in path))
@@ -90,7 +90,7 @@ def test_origins(tmp_path):
 def test_thumbnails(shape, tmp_path):
     pixels = np.random.default_rng(0).integers(0, 255, shape, dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "a.png")
-    with Image.open(io.BytesIO(thumbnail(tmp_path / "a.png"))) as small:
+    with Image.open(io.BytesIO(ImageSet([tmp_path / "a.png"]).thumbnail(0))) as small:
         assert small.format == "JPEG"
         assert max(small.size) == min(64, max(shape[:2]))
         assert small.width / small.height == pytest.approx(shape[1] / shape[0], rel=0.05)
@@ -99,7 +99,7 @@ def test_thumbnails(shape, tmp_path):
 def test_thumbnail_of_deep_pixels(tmp_path):
     tifffile = pytest.importorskip("tifffile")
     tifffile.imwrite(tmp_path / "deep.tif", (texture("dots", 0).astype(np.float32) - 10) * 3 + 30)
-    with Image.open(io.BytesIO(thumbnail(tmp_path / "deep.tif"))) as small:
+    with Image.open(io.BytesIO(ImageSet([tmp_path / "deep.tif"]).thumbnail(0))) as small:
         assert np.asarray(small).max() > 200
 
 

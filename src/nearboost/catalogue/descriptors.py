@@ -3,12 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.errors import UsageError
+from nearboost.base.image_set import ImageSet
+
+if TYPE_CHECKING:
+    from nearboost.features.extraction import ImageRows
 
 DEFAULT = "gist"
 EMBEDDING = "embedding:"
@@ -36,28 +40,6 @@ class Descriptor:
     slow: bool = False
 
 
-class ImageRows(NamedTuple):
-    """Rows of some images.
-
-    Attributes
-    ----------
-    file : npy file of float32 rows, to be memory-mapped
-    numbers : for each image its row in the file; -1 where the image could not be described
-    failed : what was wrong, by image
-    transformer : what made the rows, fitted
-    """
-
-    file: Path
-    numbers: NDArray[np.int64]
-    failed: dict[int, str]
-    transformer: Any
-
-    @property
-    def rows(self) -> NDArray[np.float32]:
-        """The rows of the images that have one, in memory."""
-        return np.asarray(np.load(self.file, mmap_mode="r")[self.numbers[self.numbers >= 0]])
-
-
 def find_descriptor(name: str) -> Descriptor:
     """The descriptor of this name; ``embedding:FILE`` is the network in an ONNX file."""
     if name.startswith(EMBEDDING):
@@ -68,47 +50,29 @@ def find_descriptor(name: str) -> Descriptor:
 
 
 def describe(
-    images: Sequence[str],
+    images: ImageSet | Sequence[Any],
     descriptor: Descriptor,
-    folder: Path,
+    into: Path | None = None,
     *,
-    train: Sequence[int] | NDArray[np.int64],
+    train: Sequence[int] | NDArray[np.integer],
     seed: int = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
-) -> ImageRows:
-    """Rows of all ``images``; a learned descriptor is fitted to the images numbered ``train`` only.
+) -> "ImageRows":
+    """Rows of all images; a learned descriptor is fitted to the images numbered ``train`` only.
 
-    Rows are kept in ``folder`` (see `extract`), so that an image is described once by the same transformer. An
-    image that cannot be read is left out of the fit, and has no row.
+    An image that cannot be read is left out of the fit, and has no row. Rows are kept in stores below ``into``, if
+    it is given, so that an image is described once by the same transformer.
     """
-    from nearboost.features.store import OK, extract
+    from nearboost.features.extraction import images_to_rows
 
+    images = ImageSet.of(images, keep_pixels=descriptor.learned)
     transformer = descriptor.make(seed, n_jobs)
     if descriptor.learned:
-        transformer.fit(readable([images[i] for i in train], n_jobs, verbose))
-    store = extract(images, transformer, folder, n_jobs=n_jobs, verbose=verbose)
-    numbers = np.array([entry.row for entry in store.table], dtype=np.int64)
-    failed = {i: entry.message for i, entry in enumerate(store.table) if entry.status != OK}
-    return ImageRows(store.folder / "rows.npy", numbers, failed, transformer)
-
-
-def readable(images: Sequence[str], n_jobs: int | None = None, verbose: int = 0) -> list[str]:
-    """The images that can be decoded: a step that learns would stop at a broken one."""
-    from nearboost.base.images import ImageError, read_image
-    from nearboost.base.progress import progress_bar
-    from nearboost.base.threads import map_in_threads
-
-    def can_be_read(path: str) -> bool:
-        try:
-            read_image(path)
-        except ImageError:
-            return False
-        return True
-
-    with progress_bar("Reading images", len(images), verbose) as advance:
-        sound = map_in_threads(can_be_read, images, n_jobs, advance)
-    return [path for path, is_sound in zip(images, sound, strict=True) if is_sound]
+        learning = images.take(train)
+        transformer.fit(learning.take(learning.readable(n_jobs, verbose)))
+    [found] = images_to_rows(images, [transformer], into, n_jobs=n_jobs, verbose=verbose)
+    return found
 
 
 def _gist(seed: int, n_jobs: int | None) -> Any:

@@ -27,8 +27,8 @@ def evaluate(
     """
     from nearboost.datasets import open_dataset
     from nearboost.models import load_model
-    from nearboost.models.checking import as_lines, evaluate_model
-    from nearboost.models.fitting import check_part, choose_part
+    from nearboost.models.evaluation import as_lines, evaluate_model
+    from nearboost.models.items import check_part, choose_part
 
     check_part(part)
     loaded = load_model(model)

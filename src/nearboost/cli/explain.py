@@ -31,14 +31,14 @@ def explain(
     from dataclasses import asdict
 
     from nearboost.models import load_model
-    from nearboost.models.drawing import check_picture, draw_item
-    from nearboost.models.votes import as_lines, explain_item
+    from nearboost.models.drawing import check_picture, draw_vote
+    from nearboost.models.explanation import as_lines, explain_item
 
     loaded = load_model(model)
     written = check_picture(item, out) if loaded.features is not None else None
-    vote = explain_item(loaded, item, row=row, about=about)
-    if written is not None:
-        draw_item(loaded, vote, item, written, most)
+    vote, pixels = explain_item(loaded, item, row=row, about=about)
+    if written is not None and pixels is not None:
+        written.write_bytes(draw_vote(loaded, vote, pixels, most))
     if as_json:
         echo_json(asdict(vote) | {"picture": None if written is None else str(written)})
     else:

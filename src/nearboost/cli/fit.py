@@ -47,8 +47,9 @@ def fit(
     from nearboost.base.disk import check_folder, check_target
     from nearboost.datasets import open_dataset
     from nearboost.models import save
-    from nearboost.models.fitting import check_names, check_part, choose_part, fit_model
+    from nearboost.models.fitting import check_names, fit_model
     from nearboost.models.info import summary_of
+    from nearboost.models.items import check_part, choose_part
 
     check_part(part)
     check_names(features, method)

@@ -33,7 +33,7 @@ def prune(
 
     Example: `nearboost prune scenes.nb --keep 0.05 --out small.nb`
     """
-    from nearboost.models.checking import prune_file
+    from nearboost.models.pruning import prune_file
 
     target = out or model.with_name(f"{model.stem}-pruned.nb")
     found = prune_file(model, keep, target, data=data, layout=layout, n_jobs=threads, verbose=progress())

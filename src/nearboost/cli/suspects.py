@@ -32,8 +32,7 @@ def suspects(
     Example: `nearboost suspects scenes.nb --out suspects.html`
     """
     from nearboost.base.words import counted
-    from nearboost.models.checking import check_suspects_target, find_suspects, write_suspects
-    from nearboost.models.suspects import COLUMNS
+    from nearboost.models.suspects import COLUMNS, check_suspects_target, find_suspects, write_suspects
 
     check_suspects_target(out)
     findings, skipped = find_suspects(

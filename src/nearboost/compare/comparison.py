@@ -3,7 +3,7 @@
 import re
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,14 +14,15 @@ from nearboost.base.errors import UsageError
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.words import counted
-from nearboost.catalogue import descriptors, methods
+from nearboost.catalogue.descriptors import DEFAULT as DEFAULT_FEATURES
 from nearboost.catalogue.descriptors import Descriptor, find_descriptor
+from nearboost.catalogue.methods import DEFAULT as DEFAULT_METHODS
 from nearboost.catalogue.methods import Method, find_methods
 from nearboost.compare.estimates import Notify, announce_features, announce_methods
-from nearboost.compare.parts import Job, make_parts, make_task
 from nearboost.compare.processes import DONE, FAILED, Result, failure, run_task
 from nearboost.compare.protocols import Split, make_splits
 from nearboost.compare.rows import open_source
+from nearboost.compare.tasks import Job, make_parts, make_task
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.datasets.dataset import join_names
 from nearboost.pages.numbers import quantity
@@ -89,17 +90,17 @@ def compare(settings: Settings, notify: Notify = lambda text: None, verbose: int
     Everything is kept in the output folder: ``report.html``, ``results.json``, ``results.csv``, the results of the
     runs in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call continues.
     """
-    find_methods(settings.methods or methods.DEFAULT)  # mistakes are reported before the data is read
+    find_methods(settings.methods or DEFAULT_METHODS)  # mistakes are reported before the data is read
     dataset = open_data(settings, verbose)
     settings = replace(settings, protocol=settings.protocol or ("half" if dataset.part is None else "fixed"))
-    chosen, wanted = choose_features(settings, dataset), choose_methods(settings, dataset)
+    descriptors, wanted = choose_descriptors(settings, dataset), choose_methods(settings, dataset)
     splits = make_splits(dataset, str(settings.protocol), settings.repeats, settings.seed)
     folder = choose_folder(settings, dataset)
     notify(describe_plan(dataset, settings, len(splits), len(wanted)))
     for note in dataset.notes:
         notify(f"Note: {note}")
     with one_writer(folder):
-        return compare_in(folder, settings, dataset, splits, chosen, wanted, notify, verbose)
+        return compare_in(folder, settings, dataset, splits, descriptors, wanted, notify, verbose)
 
 
 def compare_in(
@@ -107,7 +108,7 @@ def compare_in(
     settings: Settings,
     dataset: Dataset,
     splits: Sequence[Split],
-    chosen: Sequence[Descriptor | None],
+    descriptors: Sequence[Descriptor],
     wanted: Sequence[Method],
     notify: Notify,
     verbose: int,
@@ -119,10 +120,11 @@ def compare_in(
     for name in (RUNS_FOLDER, "features"):
         prepare_folder(folder / name, settings.fresh)
     threads = count_threads(settings.threads)
-    source = open_source(dataset, folder / "features", threads, verbose)
-    announce_features(chosen, dataset, splits, source, threads, notify)
+    source = open_source(dataset, folder / "features", descriptors, threads, verbose)
+    announce_features(descriptors, splits, source, threads, notify)
     with warnings_to(notify):
-        parts, skipped = make_parts(dataset, splits, chosen, source, folder / "features")
+        parts, skipped = make_parts(dataset, splits, descriptors, source, folder / "features")
+    source.close()
     jobs = [
         Job(method, part, make_task(method, part, dataset, settings, folder / RUNS_FOLDER, threads))
         for part in parts
@@ -130,7 +132,7 @@ def compare_in(
     ]
     announce_methods(jobs, notify)
     runs = list(run_all(jobs, dataset.is_multilabel, settings.run_timeout, notify, verbose))
-    facts = gather(runs, dataset, splits, settings, skipped, make_thumbnailer(dataset))
+    facts = gather(runs, dataset, splits, settings, skipped, source.thumbnail)
     report = write_report(folder, facts, runs)
     return Comparison(folder, report, facts, runs, skipped)
 
@@ -164,13 +166,13 @@ def describe_plan(dataset: Dataset, settings: Settings, n_splits: int, n_methods
     return f"{held}; protocol {settings.protocol}, {many}."
 
 
-def choose_features(settings: Settings, dataset: Dataset) -> list[Descriptor | None]:
-    """The descriptors; vectors need none."""
+def choose_descriptors(settings: Settings, dataset: Dataset) -> list[Descriptor]:
+    """The descriptors of images; vectors need none."""
     if dataset.kind == "vectors":
         if settings.features:
             raise DataError(f"{dataset.name} has vectors, which need no features; leave out --features.")
-        return [None]
-    names = [name.strip() for name in settings.features or (descriptors.DEFAULT,)]
+        return []
+    names = [name.strip() for name in settings.features or (DEFAULT_FEATURES,)]
     return [find_descriptor(name) for name in dict.fromkeys(names)]
 
 
@@ -178,7 +180,7 @@ def choose_methods(settings: Settings, dataset: Dataset) -> list[Method]:
     """The methods; by default, those of the usual ones that take the labels there are."""
     if settings.methods:
         return find_methods(settings.methods)
-    usual = find_methods(methods.DEFAULT)
+    usual = find_methods(DEFAULT_METHODS)
     return [method for method in usual if method.multilabel] if dataset.is_multilabel else usual
 
 
@@ -224,24 +226,6 @@ def run_all(
             notify(f"{number}/{len(jobs)}  {describe_run(result, is_old)}")
             advance()
             yield result
-
-
-def make_thumbnailer(dataset: Dataset) -> Callable[[str], str | None]:
-    """What draws an item by its name: a small copy of an image, nothing for a vector."""
-    if dataset.kind == "vectors":
-        return lambda name: None
-    from nearboost.base.images import ImageError
-    from nearboost.base.thumbnails import as_address, thumbnail
-
-    path_of = {str(name): str(path) for name, path in zip(dataset.names, dataset.items, strict=True)}
-
-    def draw(name: str) -> str | None:
-        try:
-            return as_address(thumbnail(path_of[name]))
-        except ImageError:  # removed since its features were made
-            return None
-
-    return draw
 
 
 def describe_run(result: Result, is_old: bool) -> str:

@@ -16,16 +16,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
-from nearboost.base.images import read_image
+from nearboost.base.image_set import ImageSet
 from nearboost.base.words import roughly
 from nearboost.catalogue.descriptors import Descriptor
-from nearboost.compare.parts import Job
 from nearboost.compare.processes import DONE, Task, run_task
 from nearboost.compare.protocols import Split
-from nearboost.compare.rows import Source
-from nearboost.datasets import Dataset
+from nearboost.compare.rows import ImageSource, Source
+from nearboost.compare.tasks import Job
 
 Notify = Callable[[str], None]
 
@@ -36,22 +35,17 @@ TRIAL_SECONDS = 60.0
 
 
 def announce_features(
-    chosen: Sequence[Descriptor | None],
-    dataset: Dataset,
-    splits: Sequence[Split],
-    source: Source,
-    threads: int,
-    notify: Notify,
+    descriptors: Sequence[Descriptor], splits: Sequence[Split], source: Source, threads: int, notify: Notify
 ) -> None:
     """Say how long slow descriptors will take that are still to be made."""
-    for descriptor in chosen:
-        if descriptor is None or not descriptor.slow:
-            continue
-        missing = [split for split in splits if not source.has_rows(split, descriptor)]
+    if not isinstance(source, ImageSource):
+        return
+    for descriptor in descriptors:
+        missing = [split for split in splits if descriptor.slow and not source.has_rows(split, descriptor)]
         if not missing:
             continue
         notify(f"Trying {descriptor.title} on a few images, for an estimate of the time.")
-        images = [str(dataset.items[i]) for i in np.union1d(missing[0].train, missing[0].test).tolist()]
+        images = source.images.take(sorted(missing[0].items))
         seconds = estimate_features(descriptor, images, len(missing[0].train), len(missing), threads)
         announce_time(f"{descriptor.title} of {len(images):,} images", seconds, notify)
 
@@ -73,15 +67,17 @@ def announce_time(what: str, seconds: float | None, notify: Notify) -> None:
 
 
 def estimate_features(
-    descriptor: Descriptor, images: Sequence[str], n_train: int, n_splits: int, threads: int
+    descriptor: Descriptor, images: ImageSet, n_train: int, n_splits: int, threads: int
 ) -> float | None:
     """Seconds to describe images for each split; None where the trial fails."""
-    few = images[:: max(1, len(images) // TRIAL_IMAGES)][:TRIAL_IMAGES]
     transformer = descriptor.make(0, threads)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             started = perf_counter()
+            step = max(1, len(images) // TRIAL_IMAGES)
+            few = [images[i] for i in range(0, len(images), step)[:TRIAL_IMAGES]]
+            decoded = perf_counter()
             transformer.fit(few)
             fitted = perf_counter()
             transformer.transform(few[:2])  # loads the kernels
@@ -90,17 +86,17 @@ def estimate_features(
             each = (perf_counter() - loaded) / len(few)
     except Exception:  # a broken image among them, or too few for the words: the real one will say so
         return None
+    decoding = len(images) * (decoded - started) / len(few)
     if not descriptor.learned:
-        return len(images) * each
+        return decoding + len(images) * each
     enough = MOST_PATCHES / patches_of(few)
-    learning = (fitted - started) * max(1.0, min(n_train, enough) / len(few))
-    return n_splits * (learning + 2 * n_train * each + len(images) * each)
+    learning = (fitted - decoded) * max(1.0, min(n_train, enough) / len(few))
+    return decoding + n_splits * (learning + 2 * n_train * each + len(images) * each)
 
 
-def patches_of(images: Sequence[str]) -> float:
+def patches_of(images: Sequence[NDArray[Any]]) -> float:
     """About how many patches an image has: one every four pixels in both directions, at three scales."""
-    sizes = [read_image(path).shape[:2] for path in images]
-    return 3 * sum(height * width / 16 for height, width in sizes) / len(sizes)
+    return 3 * sum(pixels.shape[0] * pixels.shape[1] / 16 for pixels in images) / len(images)
 
 
 def estimate_run(job: Job) -> float | None:

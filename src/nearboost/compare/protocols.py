@@ -22,6 +22,11 @@ class Split(NamedTuple):
     test: Indices
     seed: int
 
+    @property
+    def items(self) -> list[int]:
+        """Training items, then test items."""
+        return [*self.train.tolist(), *self.test.tolist()]
+
 
 class Protocol(NamedTuple):
     """A protocol's parts: what is drawn, how many, and whether groups stay together."""

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import reserve, whole_file, write_json
-from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads
+from nearboost.base.image_set import data_address
 from nearboost.base.validation import float_type
 from nearboost.catalogue.descriptors import Descriptor, describe
 from nearboost.compare.protocols import Split
@@ -22,7 +21,7 @@ VECTORS = "vectors"
 
 
 class SplitRows(NamedTuple):
-    """Where the rows of a split lie: a npy file, the row of each training and test item, and what has none."""
+    """Where the rows of a split are: a npy file, the row of each training and test item, and what has none."""
 
     file: Path
     train: NDArray[np.int64]  # -1 for an item without a row
@@ -31,22 +30,30 @@ class SplitRows(NamedTuple):
 
 
 class Source(Protocol):
-    """What gives rows to splits."""
+    """Where splits get their rows from."""
 
     def content(self, split: Split) -> str:
         """A hash of all that the split's items hold."""
         ...
 
-    def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
-        """Whether they are made already."""
+    def prepare(self, splits: Sequence[Split], descriptors: Sequence[Descriptor]) -> None:
+        """Make what all splits share."""
         ...
 
     def rows(self, split: Split, descriptor: Descriptor | None) -> SplitRows:
         """The split's rows, made if need be."""
         ...
 
+    def close(self) -> None:
+        """All rows are made; memory is for the runs now."""
+        ...
 
-class Vectors:
+    def thumbnail(self, name: str) -> str | None:
+        """The address of an item's small picture, if it has one."""
+        ...
+
+
+class VectorSource:
     """Rows that the data set has, copied once to where all processes can map them."""
 
     def __init__(self, dataset: Dataset, folder: Path) -> None:
@@ -57,35 +64,51 @@ class Vectors:
     def content(self, split: Split) -> str:
         return self._hash
 
-    def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
-        return True
-
-    def rows(self, split: Split, descriptor: Descriptor | None) -> SplitRows:
+    def prepare(self, splits: Sequence[Split], descriptors: Sequence[Descriptor]) -> None:
         if not self._file.exists():
             copy_rows(self._items, self._file)
+
+    def rows(self, split: Split, descriptor: Descriptor | None) -> SplitRows:
         return SplitRows(self._file, split.train.astype(np.int64), split.test.astype(np.int64), {})
 
+    def close(self) -> None:
+        """Nothing was kept."""
 
-class Images:
-    """Images and their descriptors; an index says which rows belong to a split, so that it is fitted once."""
+    def thumbnail(self, name: str) -> str | None:
+        return None
 
-    def __init__(self, dataset: Dataset, folder: Path, n_jobs: int | None, verbose: int) -> None:
-        self._dataset, self._folder = dataset, folder
+
+class ImageSource:
+    """Images, hashed and decoded once for all splits, descriptors and thumbnails.
+
+    An index says which rows belong to a split, so that a descriptor is fitted once for it.
+    """
+
+    def __init__(
+        self, dataset: Dataset, folder: Path, looks_again: bool, n_jobs: int | None, verbose: int
+    ) -> None:
+        self.images = dataset.images(thumbnails=True, keep_pixels=looks_again)
+        self._names, self._folder = [str(name) for name in dataset.names], folder
         self._n_jobs, self._verbose = n_jobs, verbose
-        self._hashes: dict[str, str] = {}
 
     def content(self, split: Split) -> str:
-        from nearboost.features.store import content_of
+        contents = self.images.take(split.items).contents(self._n_jobs, self._verbose)
+        return hash_of_texts([content.digest for content in contents])
 
-        paths = self._paths(split)
-        unknown = [path for path in dict.fromkeys(paths) if path not in self._hashes]
-        with progress_bar("Reading files", len(unknown), self._verbose if unknown else 0) as advance:
-            found = map_in_threads(lambda path: content_of(Path(path))[0], unknown, self._n_jobs, advance)
-        self._hashes.update(zip(unknown, found, strict=True))
-        return hash_of_texts([self._hashes[path] for path in paths])
-
-    def has_rows(self, split: Split, descriptor: Descriptor | None) -> bool:
+    def has_rows(self, split: Split, descriptor: Descriptor) -> bool:
+        """Whether they are made already."""
         return self._read(self._index(split, descriptor)) is not None
+
+    def prepare(self, splits: Sequence[Split], descriptors: Sequence[Descriptor]) -> None:
+        from nearboost.features.extraction import images_to_rows
+
+        fixed = [one for one in descriptors if not one.learned]
+        missing = {one.name: [split for split in splits if not self.has_rows(split, one)] for one in fixed}
+        transformers = [one.make(0, self._n_jobs) for one in fixed if missing[one.name]]
+        items = {i for lacking in missing.values() for split in lacking for i in split.items}
+        if items:
+            some = self.images.take(sorted(items))
+            images_to_rows(some, transformers, self._folder, n_jobs=self._n_jobs, verbose=self._verbose)
 
     def rows(self, split: Split, descriptor: Descriptor | None) -> SplitRows:
         assert descriptor is not None
@@ -97,18 +120,25 @@ class Images:
         numbers, n_train = np.array(known["numbers"], dtype=np.int64), len(split.train)
         return SplitRows(self._folder / known["file"], numbers[:n_train], numbers[n_train:], known["failed"])
 
+    def close(self) -> None:
+        self.images.release_pixels()
+
+    def thumbnail(self, name: str) -> str | None:
+        picture = self.images.thumbnail(self._names.index(name))
+        return data_address(picture) if picture else None
+
     def _describe(self, split: Split, descriptor: Descriptor) -> dict[str, Any]:
-        names = [self._dataset.names[i] for i in [*split.train.tolist(), *split.test.tolist()]]
         found = describe(
-            self._paths(split),
+            self.images.take(split.items),
             descriptor,
             self._folder,
-            train=np.arange(len(split.train)),
+            train=range(len(split.train)),
             seed=split.seed,
             n_jobs=self._n_jobs,
             verbose=self._verbose,
         )
-        failed = {names[i]: message for i, message in found.failed.items()}
+        assert found.file is not None
+        failed = {self._names[split.items[i]]: message for i, message in found.failed.items()}
         file = str(found.file.relative_to(self._folder))
         return {"file": file, "numbers": found.numbers.tolist(), "failed": failed}
 
@@ -119,24 +149,23 @@ class Images:
             return None
         return known if (self._folder / known["file"]).exists() else None
 
-    def _index(self, split: Split, descriptor: Descriptor | None) -> Path:
+    def _index(self, split: Split, descriptor: Descriptor) -> Path:
         from nearboost.features.fingerprint import fingerprint
 
-        assert descriptor is not None
-        names = [self._dataset.names[i] for i in [*split.train.tolist(), *split.test.tolist()]]
+        names = [self._names[i] for i in split.items]
         parts = [self.content(split), fingerprint(descriptor.make(split.seed, 1)), str(len(split.train)), *names]
         return self._folder / f"{descriptor.name.partition(':')[0]}-{hash_of_texts(parts)[:20]}.json"
 
-    def _paths(self, split: Split) -> list[str]:
-        return [str(self._dataset.items[i]) for i in [*split.train.tolist(), *split.test.tolist()]]
 
-
-def open_source(dataset: Dataset, folder: Path, n_jobs: int | None, verbose: int) -> Source:
+def open_source(
+    dataset: Dataset, folder: Path, descriptors: Sequence[Descriptor], n_jobs: int | None, verbose: int
+) -> VectorSource | ImageSource:
     """Where the rows of a data set come from."""
     folder.mkdir(parents=True, exist_ok=True)
     if dataset.kind == "vectors":
-        return Vectors(dataset, folder)
-    return Images(dataset, folder, n_jobs, verbose)
+        return VectorSource(dataset, folder)
+    looks_again = any(one.learned or one.slow for one in descriptors)  # to learn, or for an estimate of the time
+    return ImageSource(dataset, folder, looks_again, n_jobs, verbose)
 
 
 def hash_of_texts(texts: Sequence[str]) -> str:

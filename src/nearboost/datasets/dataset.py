@@ -1,11 +1,13 @@
 """One data set: what its items are, how they are labelled and what a reader should know about them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from nearboost.base.image_set import Content, ImageSet
 
 
 class DataError(ValueError):
@@ -38,6 +40,8 @@ class Dataset:
         A mask file for each item, if the set has them.
     notes : tuple of str, default=()
         What a reader should know: files left out, duplicates, counts that differ from the published ones.
+    contents : dict, default={}
+        Content of the files that were hashed, by path.
     """
 
     name: str
@@ -50,12 +54,17 @@ class Dataset:
     groups: NDArray[Any] | None = None
     masks: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
+    contents: dict[str, Content] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {len(self):,} {self.kind} of {len(self.classes):,} classes)"
+
+    def images(self, *, thumbnails: bool = False, keep_pixels: bool = False) -> ImageSet:
+        """The items as images that are hashed and decoded once, see `ImageSet`."""
+        return ImageSet(list(self.items), thumbnails=thumbnails, keep_pixels=keep_pixels, contents=self.contents)
 
     @property
     def is_multilabel(self) -> bool:

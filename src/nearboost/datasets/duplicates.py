@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.image_set import hash_file
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.words import counted
 from nearboost.datasets.dataset import Dataset
@@ -40,7 +41,12 @@ def same_items(dataset: Dataset, verbose: int = 0) -> list[list[int]]:
 
     Files are compared by size, then by their last bytes, then by all of them: few are read in full.
     """
-    keys = [_row] if isinstance(dataset.items, np.ndarray) else [_size, _tail, _digest]
+
+    def digest(path: str) -> str:
+        dataset.contents[path] = hash_file(path)
+        return dataset.contents[path].digest or path  # one that cannot be read is like no other
+
+    keys = [_row] if isinstance(dataset.items, np.ndarray) else [_size, _tail, digest]
     sets = [list(range(len(dataset)))]
     for key in keys:
         with progress_bar("Looking for duplicates", sum(map(len, sets)), verbose) as advance:
@@ -70,8 +76,3 @@ def _tail(path: str) -> bytes:
     with open(path, "rb") as file:
         file.seek(max(0, os.path.getsize(path) - TAIL))
         return file.read()
-
-
-def _digest(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "blake2b").digest()

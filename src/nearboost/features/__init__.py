@@ -4,6 +4,7 @@ from nearboost.features.bags import BagOfFeatures
 from nearboost.features.bif import BioInspiredFeatures
 from nearboost.features.color import LocalColor
 from nearboost.features.embedding import Embedding
+from nearboost.features.extraction import extract
 from nearboost.features.fisher import FisherVector
 from nearboost.features.gist import Gist
 from nearboost.features.gmm import DiagonalGMM
@@ -13,7 +14,7 @@ from nearboost.features.pixels import SmallGrey
 from nearboost.features.pyramid import SpatialPyramid
 from nearboost.features.recipe import SIFTColorFisher
 from nearboost.features.sift import DenseSIFT
-from nearboost.features.store import FeatureStore, extract
+from nearboost.features.store import FeatureStore
 from nearboost.features.whitening import WhitenedPCA
 
 __all__ = [

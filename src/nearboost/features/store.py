@@ -11,12 +11,12 @@ A content that has a line is never described again, whatever its file is called.
 line, is what an interruption leaves; it is computed again.
 """
 
-import hashlib
 import io
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from time import monotonic
@@ -24,20 +24,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 
 from nearboost.base.disk import one_writer, reserve, whole_file, write_text
-from nearboost.base.images import IMAGE_ENDINGS
-from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.image_set import Content, ImageSet
 from nearboost.base.tables import format_csv
-from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.features.fingerprint import fingerprint
-from nearboost.features.fixed import FixedDescriptor
 
-FILES_AT_ONCE = 4096  # waiting for a thread
 LINES_AT_ONCE, SECONDS_AT_ONCE = 64, 5.0  # what an interruption may cost
-OURS = (ImportError, MemoryError, NotFittedError)  # not the fault of a file
 OK, FAILED = "ok", "failed"
 FILE = "<file>"  # stands in kept messages, because a content may have several files, and others later
 
@@ -108,190 +101,81 @@ class FeatureStore:
         return np.asarray(self.rows[numbers])
 
 
-def extract(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    descriptor: Any,
-    into: str | os.PathLike[str],
-    *,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> FeatureStore:
-    """Describe the images of a folder, or some files, as far as that has not been done yet.
-
-    A file that gives no image is reported in the table and skipped. If killed at any moment, the next call
-    continues where this one stopped. A store with other settings or another fit is another folder.
-
-    Parameters
-    ----------
-    source : str, path or sequence of these
-        A folder, searched with its subfolders for files named like images; or paths of files.
-    descriptor : transformer or fitted pipeline
-        Makes one row of numbers from ``[path]``.
-    into : str or path
-        Folder of all stores; the descriptor's own is named by its class and `fingerprint`.
-    n_jobs : int or None, default=None
-        Number of threads, each with one image; None uses all cores.
-    verbose : int, default=0
-        Shows a progress bar with the time left on standard error when above 0.
-
-    Returns
-    -------
-    FeatureStore
-        The rows, and a table of the files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from PIL import Image
-    >>> from nearboost.features import BioInspiredFeatures, extract
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for i in range(3):
-    ...     Image.fromarray(np.full((20, 30), 40 * i, dtype=np.uint8)).save(folder / f"{i}.png")
-    >>> _ = (folder / "broken.jpg").write_bytes(b"no image")
-    >>> store = extract(folder, BioInspiredFeatures((1,), 8), folder / "stores")
-    >>> store.X.shape, [entry.status for entry in store.table]
-    ((3, 8), ['ok', 'ok', 'ok', 'failed'])
-    """
-    files = find_files(source)
-    check_settings(descriptor)
-    folder = Path(into) / f"{type(descriptor).__name__}-{fingerprint(descriptor)[:20]}"
+@contextmanager
+def open_store(
+    descriptor: Any, into: Path, images: ImageSet, contents: Sequence[Content]
+) -> Iterator["StoreWriter"]:
+    """The store of a descriptor, locked against other processes; what was written is kept, however it ends."""
+    folder = into / f"{type(descriptor).__name__}-{fingerprint(descriptor)[:20]}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "descriptor.txt").write_text(f"{descriptor!r}\n", encoding="utf-8")
-    with progress_bar("Reading files", len(files), verbose) as advance:
-        hashed = map_in_threads(content_of, files, n_jobs, advance)
     with one_writer(folder):
-        writer = Writer(folder)
-        missing = {content: path for path, (content, _) in zip(files, hashed, strict=True) if content}
-        waiting = [(content, path) for content, path in missing.items() if content not in writer.done]
-        with progress_bar("Describing", len(waiting), verbose) as advance:
-            describe_all(waiting, descriptor, writer, n_jobs, advance)
-        table = [
-            entry_of(str(path), content, writer.done[content])
-            if content
-            else Entry(str(path), "", FAILED, -1, problem)
-            for path, (content, problem) in zip(files, hashed, strict=True)
-        ]
-        header = [field.name for field in fields(Entry)]
-        write_text(folder / "table.csv", format_csv(header, map(astuple, table)))
-    return FeatureStore(folder, table)
-
-
-def find_files(source: Any) -> list[Path]:
-    """The files to describe; those of a folder in the order of their names."""
-    if not isinstance(source, str | os.PathLike):
-        return [Path(path) for path in source]
-    folder = Path(source)
-    if not folder.is_dir():
-        raise ValueError(f"{folder} is not a folder; give one, or a list of files.")
-    found = [path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_ENDINGS and path.is_file()]
-    return sorted(found, key=lambda path: path.relative_to(folder).parts)
-
-
-def check_settings(descriptor: Any) -> None:
-    """Wrong settings of what looks at the images, before files are blamed for them."""
-    first = descriptor[0] if isinstance(descriptor, Pipeline) else descriptor
-    if isinstance(first, FixedDescriptor):
-        first.fit()
-
-
-def entry_of(file: str, content: str, line: dict[str, Any]) -> Entry:
-    return Entry(file, content, line["status"], line["row"], line["message"].replace(FILE, file))
-
-
-def content_of(path: Path) -> tuple[str, str]:
-    """The hash of a file's content, or what keeps it from being read."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest(), ""
-    except OSError as error:
-        return "", f"{path} cannot be opened: {error.strerror}."
-
-
-def describe_all(
-    waiting: Sequence[tuple[str, Path]], descriptor: Any, writer: "Writer", n_jobs: int | None, advance: Advance
-) -> None:
-    """Describe contents and write them down; rows follow the order given, whoever is ready first."""
-    first = writer.reserve(len(waiting))
-
-    def describe(number: int) -> None:
-        content, path = waiting[number]
+        writer = StoreWriter(folder, images, contents)
         try:
-            found = descriptor.transform([str(path)])
-        except OURS:
-            raise
-        except Exception as error:  # whatever a file makes decoders and descriptors raise
-            said = str(error) if isinstance(error, ValueError) else repr(error)
-            said = said.replace(str(path), FILE).partition("\n")[0]
-            writer.write_failure(content, said, lasting=getattr(error.__cause__, "errno", None) is None)
-            return
-        row = as_row(found, descriptor)
-        if content_of(path)[0] != content:
-            writer.write_failure(content, f"{FILE} changed while it was read; start again.", lasting=False)
-        elif not np.isfinite(row).all():
-            writer.write_failure(content, f"{FILE} gives NaN or infinite numbers.")
-        else:
-            writer.write(content, first + number, row)
-
-    try:
-        with one_matrix_thread():
-            for start in range(0, len(waiting), FILES_AT_ONCE):
-                some = range(start, min(start + FILES_AT_ONCE, len(waiting)))
-                map_in_threads(describe, some, n_jobs, advance)
-    finally:
-        writer.flush()
+            yield writer
+        finally:
+            writer.flush()
 
 
-def as_row(found: Any, descriptor: Any) -> NDArray[np.float32]:
-    rows = np.asarray(found) if hasattr(found, "__array__") else None  # of data frames as well
-    if rows is None or rows.ndim != 2 or len(rows) != 1:
-        raise TypeError(
-            f"{type(descriptor).__name__} gave {type(found).__name__} for one image and not one row of numbers; "
-            "put an encoder such as SpatialPyramid after local descriptors."
-        )
-    return np.asarray(rows[0], dtype=np.float32)
+class StoreWriter:
+    """Puts rows and then their lines on disk, some at a time; called from any thread.
 
+    ``wanted`` has the images that lack a line, one for each content, and the rows that they will get.
+    """
 
-class Writer:
-    """Puts rows and then their lines on disk, some at a time; called from any thread."""
-
-    def __init__(self, folder: Path) -> None:
-        self.rows_file, self.lines_file = folder / "rows.npy", folder / "done.jsonl"
-        n_rows = len(np.load(self.rows_file, mmap_mode="r")) if self.rows_file.exists() else 0
-        lines = read_lines(self.lines_file)
-        self.done = {content: line for content, line in lines.items() if line["row"] < n_rows}
-        self._n_rows = 1 + max((line["row"] for line in self.done.values()), default=-1)
+    def __init__(self, folder: Path, images: ImageSet, contents: Sequence[Content]) -> None:
+        self.folder, self._images, self._contents = folder, images, contents
+        self._rows_file, self._lines_file = folder / "rows.npy", folder / "done.jsonl"
+        n_rows = len(np.load(self._rows_file, mmap_mode="r")) if self._rows_file.exists() else 0
+        lines = read_lines(self._lines_file)
+        self._done = {content: line for content, line in lines.items() if line["row"] < n_rows}
+        first = 1 + max((line["row"] for line in self._done.values()), default=-1)
+        missing = {content.digest: i for i, content in reversed(list(enumerate(contents)))}
+        waiting = sorted(i for digest, i in missing.items() if digest and digest not in self._done)
+        self.wanted = {i: row for row, i in enumerate(waiting, start=first)}
+        self._n_rows = first + len(waiting)
         self._rows: NDArray[np.float32] | None = None
         self._lines: list[str] = []
         self._lock, self._flushed = threading.Lock(), monotonic()
 
-    def reserve(self, n_rows: int) -> int:
-        """The first of so many new rows."""
-        first = self._n_rows
-        self._n_rows += n_rows
-        return first
-
-    def write(self, content: str, row: int, values: NDArray[np.float32]) -> None:
+    def write(self, i: int, values: NDArray[np.float32]) -> None:
+        """Keep the row of an image, unless its file has changed since it was hashed."""
+        if self._images.has_changed(i):
+            self.write_failure(i, f"{FILE} changed while it was read; start again.", lasting=False)
+            return
         with self._lock:
             if self._rows is None:
-                self._rows = open_rows(self.rows_file, self._n_rows, len(values))
+                self._rows = open_rows(self._rows_file, self._n_rows, len(values))
             if len(values) != self._rows.shape[1]:
                 raise TypeError(f"The descriptor gave {len(values)} numbers, after {self._rows.shape[1]} before.")
-            self._rows[row] = values
-            self._add(content, {"status": OK, "row": row, "message": ""})
+            self._rows[self.wanted[i]] = values
+            self._add(self._contents[i].digest, {"status": OK, "row": self.wanted[i], "message": ""})
 
-    def write_failure(self, content: str, message: str, *, lasting: bool = True) -> None:
-        """What is no fault of the content does not last: the next extraction tries again."""
-        line = {"status": FAILED, "row": -1, "message": message}
+    def write_failure(self, i: int, message: str, *, lasting: bool = True) -> None:
+        """Keep what was wrong with an image; what is no fault of its content is tried again the next time."""
+        content, line = self._contents[i].digest, {"status": FAILED, "row": -1, "message": message}
         with self._lock:
             if lasting:
                 self._add(content, line)
             else:
-                self.done[content] = line
+                self._done[content] = line
+
+    def close(self) -> FeatureStore:
+        """Write the table of all files."""
+        self.flush()
+        table = [self._entry(str(self._images.item(i)), content) for i, content in enumerate(self._contents)]
+        header = [field.name for field in fields(Entry)]
+        write_text(self.folder / "table.csv", format_csv(header, map(astuple, table)))
+        return FeatureStore(self.folder, table)
+
+    def _entry(self, file: str, content: Content) -> Entry:
+        if not content.digest:
+            return Entry(file, "", FAILED, -1, content.problem)
+        line = self._done[content.digest]
+        return Entry(file, content.digest, line["status"], line["row"], line["message"].replace(FILE, file))
 
     def _add(self, content: str, line: dict[str, Any]) -> None:
-        self.done[content] = line
+        self._done[content] = line
         self._lines.append(json.dumps({"content": content, **line}) + "\n")
         if len(self._lines) >= LINES_AT_ONCE or monotonic() - self._flushed > SECONDS_AT_ONCE:
             self._flush()
@@ -304,7 +188,7 @@ class Writer:
         """Rows first: a line promises its row."""
         if isinstance(self._rows, np.memmap):
             self._rows.flush()
-        with open(self.lines_file, "a", encoding="utf-8") as file:
+        with open(self._lines_file, "a", encoding="utf-8") as file:
             file.write("".join(self._lines))
             file.flush()
             os.fsync(file.fileno())

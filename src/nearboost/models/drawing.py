@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from nearboost.base.disk import check_target
 from nearboost.base.errors import UsageError
-from nearboost.base.images import as_color, in_unit_range, needs, read_image
+from nearboost.base.images import as_color, in_unit_range, needs
+from nearboost.models.explanation import Vote, Voter
 from nearboost.models.model import Model
-from nearboost.models.votes import Vote, Voter
 
 COLUMNS, MOST = 6, 24
 TILE, PICTURE, LINE, MARGIN = 150, 112, 16, 20
@@ -29,7 +29,7 @@ NO_LETTER = "\U0010ffff"
 TILE_HEIGHT = PICTURE + 3 * LINE + 22
 
 
-def draw_vote(model: Model, vote: Vote, pixels: NDArray[Any], name: str, most: int = MOST) -> bytes:
+def draw_vote(model: Model, vote: Vote, pixels: NDArray[Any], most: int = MOST) -> bytes:
     """A PNG file: the image, what the model says, and its strongest voters.
 
     Parameters
@@ -37,7 +37,6 @@ def draw_vote(model: Model, vote: Vote, pixels: NDArray[Any], name: str, most: i
     model : whose origins hold the thumbnails; without them, voters are grey squares with names
     vote : on the image
     pixels : of the image
-    name : what the image is called
     most : so many voters are shown
     """
     pillow, drawing = needs("PIL.Image"), needs("PIL.ImageDraw")
@@ -48,7 +47,7 @@ def draw_vote(model: Model, vote: Vote, pixels: NDArray[Any], name: str, most: i
     draw = drawing.Draw(page)
     query = pillow.fromarray((as_color(in_unit_range(pixels)) * 255).round().astype(np.uint8))
     _paste(page, query, (MARGIN, MARGIN), QUERY)
-    _write_head(draw, vote, name, len(shown), size[0])
+    _write_head(draw, vote, len(shown), size[0])
     strongest = max((abs(voter.vote) for voter in shown), default=1.0) or 1.0
     for number, voter in enumerate(shown):
         left = MARGIN + number % COLUMNS * TILE
@@ -59,17 +58,17 @@ def draw_vote(model: Model, vote: Vote, pixels: NDArray[Any], name: str, most: i
     return file.getvalue()
 
 
-def _write_head(draw: Any, vote: Vote, name: str, n_shown: int, width: int) -> None:
+def _write_head(draw: Any, vote: Vote, n_shown: int, width: int) -> None:
     left, room = 2 * MARGIN + QUERY, width - 3 * MARGIN - QUERY
     sure = "" if vote.probability is None else f", {vote.probability:.1%} sure"
     in_favour, against = vote.balance
     lines = [
-        (name, 14, PALE),
+        (Path(vote.name).name, 14, PALE),
         (f"{vote.said}{sure}", 28, INK),
         (f"Votes about {vote.about}", 16, INK),
         (signed(in_favour) + " for it", 16, FOR),
         (signed(against) + " against it", 16, AGAINST),
-        (vote.told(n_shown), 14, PALE),
+        (vote.summary(n_shown), 14, PALE),
     ]
     top = MARGIN
     for text, size, color in lines:
@@ -158,8 +157,3 @@ def check_picture(item: str, out: Path | None) -> Path:
     if path.exists() and Path(item).exists() and path.samefile(item):
         raise UsageError(f"{path} is the image to be explained; give another name for the picture.")
     return path
-
-
-def draw_item(model: Model, vote: Vote, item: str, path: Path, most: int = MOST) -> None:
-    """Write the voters on an image file to another one."""
-    path.write_bytes(draw_vote(model, vote, read_image(item), Path(item).name, most))

@@ -9,7 +9,7 @@ from nearboost.base.disk import reserve, whole_file
 from nearboost.base.tables import write_table
 from nearboost.catalogue.descriptors import describe, find_descriptor
 from nearboost.datasets import DataError, Dataset
-from nearboost.features.store import OK, extract
+from nearboost.features.extraction import ImageRows, images_to_rows
 from nearboost.models import load_model
 
 
@@ -40,31 +40,35 @@ def extract_rows(
     if (out / "X.npy").exists() and not (out / "store").exists():
         raise DataError(f"{out} holds an X.npy that was not written by nearboost; give another folder.")
     out.mkdir(parents=True, exist_ok=True)
-    images = [str(item) for item in dataset.items]
+    found = _describe(dataset, out / "store", features, model, seed, n_jobs, verbose)
+    if not len(found.places):
+        raise DataError(f"No image could be described: {found.failed[0]}")
+    return _write(dataset, out, found)
+
+
+def _describe(
+    dataset: Dataset,
+    store: Path,
+    features: str,
+    model: Path | None,
+    seed: int,
+    n_jobs: int | None,
+    verbose: int,
+) -> ImageRows:
     if model is None:
-        every = np.arange(len(dataset))
-        train = every if dataset.part is None else np.flatnonzero(dataset.part == "train")
-        found = describe(
-            images, find_descriptor(features), out / "store",
-            train=train, seed=seed, n_jobs=n_jobs, verbose=verbose,
-        )  # fmt: skip
-        numbers, failed, file = found.numbers, found.failed, found.file
-    else:
-        transformer = load_model(model).features
-        if transformer is None:
-            raise DataError(f"{model} takes rows of numbers and has no features of images.")
-        store = extract(images, transformer, out / "store", n_jobs=n_jobs, verbose=verbose)
-        numbers = np.array([entry.row for entry in store.table], dtype=np.int64)
-        failed = {i: entry.message for i, entry in enumerate(store.table) if entry.status != OK}
-        file = store.folder / "rows.npy"
-    if len(failed) == len(images):
-        raise DataError(f"No image could be described: {failed[0]}")
-    return _write(dataset, out, file, numbers, failed)
+        descriptor = find_descriptor(features)
+        images = dataset.images(keep_pixels=descriptor.learned)
+        train = np.arange(len(dataset)) if dataset.part is None else np.flatnonzero(dataset.part == "train")
+        return describe(images, descriptor, store, train=train, seed=seed, n_jobs=n_jobs, verbose=verbose)
+    transformer = load_model(model).features
+    if transformer is None:
+        raise DataError(f"{model} takes rows of numbers and has no features of images.")
+    [found] = images_to_rows(dataset.images(), [transformer], store, n_jobs=n_jobs, verbose=verbose)
+    return found
 
 
-def _write(dataset: Dataset, out: Path, file: Path, numbers: Any, failed: dict[int, str]) -> dict[str, Any]:
-    kept = np.flatnonzero(numbers >= 0)
-    rows = np.load(file, mmap_mode="r")
+def _write(dataset: Dataset, out: Path, found: ImageRows) -> dict[str, Any]:
+    rows, numbers, kept = found.rows, found.numbers, found.places
     with whole_file(out / "X.npy") as made:
         copied = np.lib.format.open_memmap(made, "w+", rows.dtype, (len(kept), rows.shape[1]))
         reserve(made)
@@ -82,5 +86,5 @@ def _write(dataset: Dataset, out: Path, file: Path, numbers: Any, failed: dict[i
         "folder": str(out),
         "items": len(kept),
         "numbers": int(rows.shape[1]),
-        "skipped": {dataset.names[i]: why for i, why in failed.items()},
+        "skipped": {dataset.names[i]: why for i, why in found.failed.items()},
     }

@@ -1,4 +1,4 @@
-"""What a model is asked about: image files, folders of them, or rows of numbers without labels."""
+"""What a model learns from, is measured on and is asked about: data sets, image files, rows of numbers."""
 
 import os
 from collections.abc import Sequence
@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nearboost.datasets import DataError, open_dataset
+from nearboost.base.image_set import ImageSet
+from nearboost.base.validation import check_choice
+from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.datasets.files import IMAGE_ENDINGS, Found, find_images
 from nearboost.datasets.vectors import (
     ROW_NAMES,
@@ -17,7 +20,75 @@ from nearboost.datasets.vectors import (
     load_arrays,
     names_beside,
 )
-from nearboost.models.model import Model
+from nearboost.models.model import Model, as_floats
+from nearboost.models.origins import marks_of, row_digests
+
+PARTS = ("auto", "all", "train", "test")
+
+
+class LabelledRows(NamedTuple):
+    """The items of a data set that could be described, their rows, and what was wrong with the others, by name."""
+
+    rows: NDArray[Any]
+    dataset: Dataset
+    images: ImageSet | None
+    skipped: dict[str, str]
+
+    def marks(self, n_jobs: int | None = None) -> NDArray[np.uint64]:
+        """A mark of each item to know it again: of its file, or of its row of numbers."""
+        if self.images is None:
+            return marks_of(row_digests(as_floats(np.asarray(self.dataset.items))))
+        return marks_of([content.digest for content in self.images.contents(n_jobs)])
+
+
+def labelled_rows(
+    model: Model, dataset: Dataset, *, thumbnails: bool = False, n_jobs: int | None = None, verbose: int = 0
+) -> LabelledRows:
+    """Labelled items as the model's classifier wants them."""
+    check_kind(model, dataset.kind, dataset.name)
+    unknown = sorted(set(dataset.classes) - set(model.classes))
+    if unknown:
+        known = ", ".join(model.classes[:5]) + (", …" if len(model.classes) > 5 else "")
+        raise DataError(
+            f"{dataset.name} has the class {unknown[0]!r}, which the model does not know; it knows {known}. Leave "
+            "the items of other classes out, or fit a model on data that has them."
+        )
+    images = dataset.images(thumbnails=thumbnails) if dataset.kind == "images" else None
+    found = model.describe(dataset.items if images is None else images, n_jobs=n_jobs, verbose=verbose)
+    return described_part(dataset, images, found.rows, found.places, found.skipped)
+
+
+def described_part(
+    dataset: Dataset,
+    images: ImageSet | None,
+    rows: NDArray[Any],
+    places: NDArray[np.int64],
+    skipped: dict[int, str],
+) -> LabelledRows:
+    """Rows with those items of a data set that have one."""
+    if not len(places):
+        raise DataError(f"No image of {dataset.name} could be described: {next(iter(skipped.values()))}")
+    some = None if images is None else images.take(places)
+    return LabelledRows(rows, dataset.take(places), some, {dataset.names[i]: why for i, why in skipped.items()})
+
+
+def check_part(part: str) -> None:
+    """Mistakes are reported before any work."""
+    check_choice("part", part, PARTS)
+
+
+def choose_part(dataset: Dataset, part: str, otherwise: str) -> Dataset:
+    """The items of a part; "auto" is ``otherwise`` where the set comes divided, else all."""
+    if part == "auto":
+        part = "all" if dataset.part is None else otherwise
+    if part == "all":
+        return dataset
+    if dataset.part is None:
+        raise DataError(f"{dataset.name} is not divided into train and test; leave --part out.")
+    chosen = np.flatnonzero(dataset.part == part)
+    if not len(chosen):
+        raise DataError(f"{dataset.name} has no items in its part {part}.")
+    return dataset.take(chosen)
 
 
 class Items(NamedTuple):

@@ -1,24 +1,19 @@
 """A model as people keep it: features, classifier, class names, and where the training items came from."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
-from nearboost.base.images import ImageError, pixels_of
 from nearboost.base.model_files import ModelFileError, load
-from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import float_type
-from nearboost.ensemble.split import SplitClassifier
-from nearboost.inn.code_classifier import SparseCodeClassifier
+from nearboost.features.extraction import images_to_rows
 from nearboost.models.origins import Origins
 from nearboost.models.prediction import Prediction
+from nearboost.problem.classifier import voters_of
 
 
 class Described(NamedTuple):
@@ -84,7 +79,8 @@ class Model:
                     "the items with the features of the rows that it was fitted on, or fit a model to these rows."
                 )
             return Described(as_floats(rows), np.arange(len(rows), dtype=np.int64), {})
-        return describe_images(self.features, items, n_jobs=n_jobs, verbose=verbose)
+        [found] = images_to_rows(items, [self.features], n_jobs=n_jobs, verbose=verbose)
+        return Described(found.rows, found.places, found.failed)
 
     def predict(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Prediction:
         """Predict the class of each item that can be described.
@@ -122,11 +118,17 @@ class Model:
         Prediction
             Labels and probabilities.
         """
-        has_them = hasattr(self.classifier, "predict_proba")
-        probabilities = np.asarray(self.classifier.predict_proba(rows)) if has_them else None
-        said = np.asarray(self.classifier.predict(rows))
+        said, probabilities = self._answer(self.before_last_step(rows))
         labels = said if said.ndim == 2 else np.array(self.classes)[said]
         return Prediction(np.arange(len(rows), dtype=np.int64), labels, probabilities, {}, self.classes)
+
+    def _answer(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        """Labels and probabilities, from one search where the classifier knows how."""
+        classifier = self.last_step
+        if hasattr(classifier, "predict_with_proba"):
+            return classifier.predict_with_proba(rows)
+        probabilities = classifier.predict_proba(rows) if hasattr(classifier, "predict_proba") else None
+        return classifier.predict(rows), probabilities
 
     @property
     def last_step(self) -> Any:
@@ -152,7 +154,7 @@ class Model:
     @property
     def voters(self) -> NDArray[np.int64]:
         """Training rows that an answer may come from; none for linear classifiers and the like."""
-        return voters_of(self.last_step, self.n_training)
+        return voters_of(self.last_step)
 
     @property
     def n_training(self) -> int:
@@ -204,42 +206,6 @@ def _is_whole(model: Model) -> bool:
     return has_names and can_be_asked and can_describe and has_others
 
 
-def voters_of(classifier: Any, n_training: int) -> NDArray[np.int64]:
-    """Prototypes, support vectors, or all training rows where all are compared with."""
-    if hasattr(classifier, "_searched_rows"):
-        return np.asarray(classifier._searched_rows, dtype=np.int64)
-    if hasattr(classifier, "support_"):
-        return np.sort(classifier.support_).astype(np.int64)
-    if isinstance(classifier, SplitClassifier):
-        each = [voters_of(one, n_training) for one in classifier.estimators_]
-        return np.unique(np.concatenate(each))
-    if isinstance(classifier, SparseCodeClassifier | KNeighborsClassifier):
-        return np.arange(n_training, dtype=np.int64)
-    return np.empty(0, dtype=np.int64)
-
-
 def as_floats(rows: NDArray[Any]) -> NDArray[Any]:
     """Rows in float32 or float64, whichever holds them: in fits and in queries alike."""
     return np.asarray(rows, dtype=float_type(rows.dtype))
-
-
-def describe_images(
-    features: Any, items: Sequence[Any], *, n_jobs: int | None = None, verbose: int = 0
-) -> Described:
-    """Rows of images, each described alone, so that a broken one is skipped and no others with it."""
-
-    def describe(item: Any) -> NDArray[Any] | str:
-        try:
-            row = np.asarray(features.transform([pixels_of(item)])[0], dtype=np.float32)
-        except ImageError as error:
-            return str(error)
-        except ValueError as error:
-            return f"{item} cannot be described: {error}" if isinstance(item, str) else str(error)
-        return row if np.isfinite(row).all() else f"{item} gives NaN or infinite numbers."
-
-    with one_matrix_thread(), progress_bar("Describing", len(items), verbose) as advance:
-        found = map_in_threads(describe, list(items), n_jobs, advance)
-    skipped = {i: one for i, one in enumerate(found) if isinstance(one, str)}
-    rows = [one for one in found if not isinstance(one, str)]
-    places = np.array([i for i in range(len(found)) if i not in skipped], dtype=np.int64)
-    return Described(np.stack(rows) if rows else np.empty((0, 0)), places, skipped)

@@ -1,4 +1,4 @@
-"""Where the training items of a model came from: file names, hashes and small pictures."""
+"""Where the training items of a model came from: names, hashes, small pictures, and marks to know them again."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.images import ImageError
+from nearboost.base.image_set import ImageSet
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.base.thumbnails import thumbnail as small_copy
+
+N_DIGITS = 16  # of a hash: eight bytes
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Origins:
 
 
 def origins_of(
-    items: Sequence[Any] | None,
+    items: ImageSet | Sequence[Any] | None,
     names: Sequence[str],
     labels: NDArray[Any],
     *,
@@ -116,8 +117,8 @@ def origins_of(
 
     Parameters
     ----------
-    items : sequence of paths or None
-        Paths of images, or None for rows of numbers.
+    items : ImageSet, sequence of paths or None
+        Images, or None for rows of numbers.
     names : sequence of str
         Name of each item.
     labels : ndarray of shape (n_items,) or (n_items, n_classes)
@@ -140,32 +141,27 @@ def origins_of(
     if items is None:
         nothing = np.full(len(names), "", dtype=np.str_)
         return Origins(numbers, _texts(names), labels, nothing, None, np.empty(0, np.int64))
-    with progress_bar("Thumbnails" if thumbnails else "Hashing files", len(items), verbose) as advance:
-        found = map_in_threads(lambda path: _look_at(path, thumbnails), list(items), n_jobs, advance)
-    pictures = [np.frombuffer(picture, np.uint8) for _, picture in found]
-    return Origins(
-        numbers,
-        _texts(names),
-        labels,
-        _texts([digest for digest, _ in found]),
-        np.concatenate([np.empty(0, np.uint8), *pictures]) if thumbnails else None,
-        np.cumsum([len(one) for one in pictures], dtype=np.int64) if thumbnails else np.empty(0, np.int64),
-    )
+    images = ImageSet.of(items)
+    hashes = [content.digest for content in images.contents(n_jobs, verbose)]
+    if not thumbnails:
+        return Origins(numbers, _texts(names), labels, _texts(hashes), None, np.empty(0, np.int64))
+    with progress_bar("Thumbnails", len(images), verbose) as advance:
+        found = map_in_threads(images.thumbnail, range(len(images)), n_jobs, advance)
+    pictures = [np.frombuffer(picture or b"", np.uint8) for picture in found]
+    ends = np.cumsum([len(one) for one in pictures], dtype=np.int64)
+    joined = np.concatenate([np.empty(0, np.uint8), *pictures])
+    return Origins(numbers, _texts(names), labels, _texts(hashes), joined, ends)
 
 
 def _texts(values: Sequence[str]) -> NDArray[np.str_]:
     return np.array(list(map(str, values)), dtype=np.str_)
 
 
-def _look_at(path: Any, thumbnails: bool) -> tuple[str, bytes]:
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return digest, thumbnail(path) if thumbnails else b""
+def marks_of(digests: Sequence[str]) -> NDArray[np.uint64]:
+    """The first eight bytes of each hash, enough to know an item again; 0 for what could not be read."""
+    return np.array([int(digest[:N_DIGITS] or "0", 16) for digest in digests], dtype=np.uint64)
 
 
-def thumbnail(path: Any) -> bytes:
-    """A small JPEG file; nothing for what cannot be read."""
-    try:
-        return small_copy(path)
-    except ImageError:
-        return b""
+def row_digests(rows: NDArray[Any]) -> list[str]:
+    """SHA-256 of each row of floats."""
+    return [hashlib.sha256((row + 0.0).tobytes()).hexdigest() for row in rows]  # -0.0 becomes 0.0, which is equal

@@ -1,11 +1,19 @@
-"""A model with fewer prototypes."""
+"""A model with fewer prototypes, from the rows in its file or fitted anew on the data."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from nearboost.models.model import Model
+from nearboost.base.disk import check_target
+from nearboost.base.errors import UsageError
+from nearboost.base.model_files import save
+from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.models.fitting import groups_for, with_origins
+from nearboost.models.items import choose_part, labelled_rows
+from nearboost.models.model import Model, load_model
 
 
 def has_rows(model: Model) -> bool:
@@ -33,3 +41,74 @@ def with_last_step(model: Model, classifier: Any) -> Model:
         steps = [*model.classifier.steps[:-1], (model.classifier.steps[-1][0], classifier)]
         classifier = Pipeline(steps)
     return replace(model, classifier=classifier)
+
+
+def refit_pruned(
+    model: Model, dataset: Dataset, n_prototypes: int | float, *, n_jobs: int | None = None, verbose: int = 0
+) -> tuple[Model, dict[str, str]]:
+    """The classifier fitted again on the data, with so many prototypes; and what was skipped."""
+    check_prunable(model)
+    pictures = model.origins is not None and model.origins.pictures is not None
+    found = labelled_rows(model, dataset, thumbnails=pictures, n_jobs=n_jobs, verbose=verbose)
+    absent = [] if dataset.is_multilabel else sorted(set(model.classes) - set(found.dataset.labels.tolist()))
+    if absent:  # probabilities would have fewer columns than there are classes
+        raise DataError(f"{dataset.name} has no items of class {absent[0]!r}, which the model knows; give all.")
+    labels, rows = found.dataset.codes(model.classes), model.before_last_step(found.rows)
+    old = model.last_step
+    new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
+    new.fit(rows, labels, **groups_for(new, found.dataset))
+    facts = model.facts | {"data": dataset.name, "items": len(rows), "skipped": len(found.skipped)}
+    pruned = replace(with_last_step(model, new), facts=facts, marks=found.marks(n_jobs))
+    return with_origins(pruned, found, labels, pictures, n_jobs, verbose), found.skipped
+
+
+def prune_file(
+    path: Path,
+    keep: float,
+    out: Path,
+    *,
+    data: str | None = None,
+    layout: str = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> dict[str, Any]:
+    """Write a model of fewer prototypes; what it was and is, and what was skipped."""
+    check_target(out)
+    model = load_model(path)
+    check_prunable(model)
+    wanted = keep if 0 < keep < 1 else whole_number(keep)
+    _check_fewer(model, path, wanted)
+    skipped: dict[str, str] = {}
+    if data is None:
+        pruned = prune_model(model, wanted)
+    else:
+        dataset = choose_part(open_dataset(data, layout), "auto", "train")
+        pruned, skipped = refit_pruned(model, dataset, wanted, n_jobs=n_jobs, verbose=verbose)
+    save(pruned, out)
+    return {"model": str(out), "before": _size_of(model, path), "after": _size_of(pruned, out), "skipped": skipped}
+
+
+def _check_fewer(model: Model, path: Path, wanted: int | float) -> None:
+    """Else the model written would be equal, or a larger one."""
+    n_wanted = round(wanted * model.n_training) if isinstance(wanted, float) else wanted
+    if n_wanted >= len(model.voters):
+        whole = f" of the {model.n_training} training items" if isinstance(wanted, float) else ""
+        raise UsageError(
+            f"{path} has {len(model.voters)} prototypes, and --keep {wanted:g} asks for {n_wanted}{whole}, so "
+            "there is nothing to prune; keep fewer."
+        )
+
+
+def whole_number(keep: float) -> int:
+    if keep != int(keep) or keep < 2:
+        raise UsageError(f"--keep {keep:g} is neither a share below 1 nor a whole number of 2 or more.")
+    return int(keep)
+
+
+def _size_of(model: Model, path: Path) -> dict[str, Any]:
+    classifier = model.last_step
+    return {
+        "prototypes": len(model.voters),
+        "bytes": path.stat().st_size,
+        "held_out_accuracy": getattr(classifier, "held_out_accuracy_", None),
+    }

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from nearboost.base.disk import check_target
+from nearboost.base.errors import UsageError
+from nearboost.base.image_set import ImageSet, data_address
 from nearboost.base.progress import progress_bar
 from nearboost.base.tables import format_csv
-from nearboost.base.thumbnails import as_address
+from nearboost.datasets import open_dataset
 from nearboost.datasets.dataset import encode_labels
-from nearboost.models.model import Model
-from nearboost.models.origins import thumbnail
+from nearboost.models.items import check_part, choose_part, labelled_rows
+from nearboost.models.model import Model, load_model
 
 N_FOLDS = 5
 TITLE = "Suspects of"
@@ -87,7 +91,7 @@ def suspects_in(
     rows: NDArray[Any],
     labels: NDArray[Any],
     names: Sequence[str],
-    items: Sequence[Any] | None = None,
+    images: ImageSet | None = None,
     groups: NDArray[Any] | None = None,
     *,
     most: int = 100,
@@ -107,7 +111,7 @@ def suspects_in(
             model.classes[said[i]],
             float(chances[i, codes[i]]),
             float(chances[i, said[i]]),
-            None if items is None else thumbnail(items[i]) or None,
+            None if images is None else images.thumbnail(i),
         )
         for i in worst[:most].tolist()
     ]
@@ -173,8 +177,52 @@ def suspects_page(findings: Findings, model: str) -> str:
             "said": one.said,
             "own": f"{one.own:.1%}",
             "other": f"{one.other:.1%}",
-            "picture": as_address(one.picture) if one.picture else None,
+            "picture": data_address(one.picture) if one.picture else None,
         }
         for one in findings.suspects
     ]
     return pages.get_template("suspects.html").render(title=f"{TITLE} {model}", cards=cards, findings=findings)
+
+
+def find_suspects(
+    path: Path,
+    data: str | None,
+    *,
+    layout: str = "auto",
+    part: str = "auto",
+    most: int = 100,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> tuple[Findings, dict[str, str]]:
+    """The suspects of a model's file, or of its training data; and what was skipped."""
+    check_part(part)
+    model = load_model(path)
+    if data is None:
+        return suspects_of(model, most), {}
+    dataset = choose_part(open_dataset(data, layout), part, "train")
+    found = labelled_rows(model, dataset, thumbnails=True, n_jobs=n_jobs, verbose=verbose)
+    some = found.dataset
+    findings = suspects_in(
+        model, found.rows, some.labels, some.names, found.images, some.groups, most=most, verbose=verbose
+    )
+    return findings, found.skipped
+
+
+def check_suspects_target(out: Path) -> Path:
+    """Where the table goes; pages and tables that came from elsewhere are not written over."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{out} is not the name of a page; give one that ends in .html.")
+    table = out.with_suffix(".csv")
+    for file, is_ours in ((out, is_suspects_page), (table, is_suspects_table)):
+        check_target(file)
+        if file.exists() and not is_ours(file.read_text(encoding="utf-8", errors="replace")):
+            raise UsageError(f"{file} exists and was not written by nearboost; give another name with --out.")
+    return table
+
+
+def write_suspects(findings: Findings, out: Path, name: str) -> Path:
+    """The page, and the table beside it."""
+    table = check_suspects_target(out)
+    out.write_text(suspects_page(findings, name), encoding="utf-8")
+    table.write_text(suspects_csv(findings), encoding="utf-8")
+    return table

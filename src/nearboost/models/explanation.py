@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.image_set import ImageSet
 from nearboost.boosting.queries import Explanation
 from nearboost.inn.explanation import CodeExplanation
 from nearboost.models.items import open_items
@@ -62,12 +63,12 @@ class Vote:
         votes = np.array([voter.vote for voter in self.voters])
         return float(votes[votes > 0].sum()), float(votes[votes < 0].sum())
 
-    def told(self, most: int) -> str:
-        """How many of those who said something are among the first so many."""
+    def summary(self, most: int) -> str:
+        """How many of those with a vote are among the first so many."""
         n_voters = sum(voter.vote != 0 for voter in self.voters)
         silent = len(self.voters) - n_voters
-        told = f"The {most} strongest of {n_voters} voters" if most < n_voters else f"All voters: {n_voters}"
-        return told + (f"; neighbours without a vote: {silent}" if silent else "")
+        shown = f"The {most} strongest of {n_voters} voters" if most < n_voters else f"All voters: {n_voters}"
+        return shown + (f"; neighbours without a vote: {silent}" if silent else "")
 
 
 def explain(
@@ -143,18 +144,24 @@ def _voter(model: Model, row: int, vote: float, distance: float | None) -> Voter
     return Voter(row, str(model.origins.names[place]), label, vote, distance)
 
 
-def explain_item(model: Model, item: str, *, row: int = 0, about: str | None = None) -> Vote:
-    """The vote on an image file, or on one row of a file of rows."""
+def explain_item(
+    model: Model, item: str, *, row: int = 0, about: str | None = None
+) -> tuple[Vote, NDArray[Any] | None]:
+    """The vote on an image file, with the image's pixels; or on one row of a file of rows."""
     opened = open_items(model, [item])
     if model.features is not None and Path(item).is_dir():
         raise ValueError(f"{item} is a folder; give one image to explain.")
     if model.features is None and row >= len(opened.items):
         raise ValueError(f"{item} has {len(opened.items)} rows, and row {row} is asked for; they count from 0.")
     place = row if model.features is None else 0
-    found = model.describe(opened.items[place : place + 1])
+    items, images = opened.items[place : place + 1], None
+    if model.features is not None:
+        items = images = ImageSet(items, keep_pixels=True)
+    found = model.describe(items)
     if found.skipped:
         raise ValueError(found.skipped[0])
-    return explain(model, found.rows, about, [opened.names[place]])[0]
+    [vote] = explain(model, found.rows, about, [opened.names[place]])
+    return vote, None if images is None else images[0]
 
 
 def as_lines(vote: Vote, most: int) -> list[str]:
@@ -166,7 +173,7 @@ def as_lines(vote: Vote, most: int) -> list[str]:
         f"Item: {vote.name}",
         f"Said: {vote.said}{sure}",
         f"Votes about {vote.about}: {in_favour:+.4f} for, {against:+.4f} against, score {vote.score:+.4f}",
-        vote.told(most),
+        vote.summary(most),
     ]
     for voter in vote.voters[:most]:
         far = "" if voter.distance is None else f"  distance {voter.distance:.4g}"

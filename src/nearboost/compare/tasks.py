@@ -46,18 +46,20 @@ class Job(NamedTuple):
 
 
 def make_parts(
-    dataset: Dataset, splits: Sequence[Split], chosen: Sequence[Descriptor | None], source: Source, folder: Path
+    dataset: Dataset, splits: Sequence[Split], descriptors: Sequence[Descriptor], source: Source, folder: Path
 ) -> tuple[list[Part], dict[str, str]]:
     """Rows for all splits. An item that lacks a row in one kind of features is left out of all of them."""
     parts, skipped = [], {}
+    source.prepare(splits, descriptors)
+    kinds: Sequence[Descriptor | None] = descriptors or [None]  # vectors need none
     for number, split in enumerate(splits):
-        found = [source.rows(split, descriptor) for descriptor in chosen]
+        found = [source.rows(split, descriptor) for descriptor in kinds]
         for rows in found:
             skipped.update(rows.failed)
         keep = tuple(np.all([getattr(rows, side) >= 0 for rows in found], axis=0) for side in ("train", "test"))
         if not keep[0].any() or not keep[1].any():
             raise DataError(f"No image to train or test with could be read; {next(iter(skipped.values()))}")
-        for descriptor, rows in zip(chosen, found, strict=True):
+        for descriptor, rows in zip(kinds, found, strict=True):
             name = VECTORS if descriptor is None else descriptor.name
             parts.append(make_part(dataset, split, number, name, rows, keep, source.content(split), folder))
     return parts, skipped

@@ -1,0 +1,71 @@
+"""How right a model is on labelled data."""
+
+from typing import Any
+
+import numpy as np
+
+from nearboost.datasets import Dataset
+from nearboost.measures.metrics import class_accuracies, confusion, measure
+from nearboost.models.items import LabelledRows, labelled_rows
+from nearboost.models.model import Model
+from nearboost.models.origins import marks_of
+
+
+def evaluate_model(
+    model: Model, dataset: Dataset, *, n_jobs: int | None = None, verbose: int = 0
+) -> dict[str, Any]:
+    """Measures, confusions and what is right of each class, as plain numbers and texts."""
+    found = labelled_rows(model, dataset, n_jobs=n_jobs, verbose=verbose)
+    said = model.predict_rows(found.rows)
+    scores = None
+    if said.probabilities is None and hasattr(model.classifier, "decision_function"):
+        scores = model.classifier.decision_function(found.rows)
+    truth = found.dataset.codes(model.classes)
+    several = truth.ndim == 2
+    labels = truth if several else np.array(model.classes)[truth]
+    answer: dict[str, Any] = {
+        "data": dataset.name,
+        "items": len(found.rows),
+        "measures": measure(labels, said.labels, model.classes, probabilities=said.probabilities, scores=scores),
+        "classes": list(model.classes),
+        "trained_on": count_known(model, found, n_jobs),
+        "skipped": found.skipped,
+    }
+    if not several:
+        counts = confusion(labels, said.labels, model.classes)
+        answer |= {"confusion": counts, "class_accuracy": class_accuracies(counts)}
+    return answer
+
+
+def count_known(model: Model, found: LabelledRows, n_jobs: int | None = None) -> int:
+    """How many of the items the model was fitted on; of a file without marks, the images that vote are known."""
+    known = model.marks
+    if known is None:
+        known = marks_of([] if model.origins is None else model.origins.hashes.tolist())
+    known = known[known > 0]
+    return int(np.isin(found.marks(n_jobs), known).sum()) if len(known) else 0
+
+
+def as_lines(found: dict[str, Any]) -> list[str]:
+    """An evaluation as text."""
+    names = {
+        "accuracy": "accuracy",
+        "mean_class_accuracy": "mean class accuracy",
+        "top5": "top 5",
+        "log_loss": "log-loss",
+        "ece": "calibration error",
+        "mean_auc": "mean AUC",
+        "mean_average_precision": "mean average precision",
+    }
+    lines = [f"{found['data']}: {found['items']} items"]
+    for key, title in names.items():
+        value = found["measures"].get(key)
+        if value is not None:
+            lines.append(f"{title:<24}{value:.4f}")
+    wide = max(map(len, found["classes"]))
+    for name, right, counts in zip(
+        found["classes"], found.get("class_accuracy", []), found.get("confusion", []), strict=False
+    ):
+        if right is not None:
+            lines.append(f"  {name:<{wide}}  {right:7.1%} of {sum(counts)}")
+    return lines
