@@ -36,7 +36,7 @@ from sklearn.preprocessing import normalize
 from nearboost.datasets import read_mat
 from nearboost.datasets.scenes import SCENES  # the first 8, 13 and 15 are the three sets
 from nearboost.features import Gist
-from nearboost.features.store import extract
+from nearboost.features.extraction import extract
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "benchmarks" / "cache"
