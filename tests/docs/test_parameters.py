@@ -14,8 +14,8 @@ from docs.building import PUBLIC, hook
 from nearboost import LocalSets, N3Classifier
 from nearboost.boosting.one_weight import Diagnostics
 from nearboost.boosting.queries import Explanation
+from nearboost.features.base import FixedDescriptor
 from nearboost.features.embedding import Network
-from nearboost.features.fixed import FixedDescriptor
 from nearboost.features.store import Entry
 from nearboost.inn.explanation import CodeExplanation
 from nearboost.neighbors import SearchMethod

@@ -39,6 +39,15 @@ class LocalSet:
         return len(self.values)
 
 
+class NonTabularMixin:
+    """An estimator whose ``X`` is no matrix, but images or sets of descriptors; scikit-learn knows by its tags."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = False
+        return tags
+
+
 class LocalSets(Sequence[LocalSet]):
     """Local descriptors of several images, each image's set made only when it is asked for.
 

@@ -54,7 +54,7 @@ _RECORDS = {
     "nearboost.codes.products": ("ProductTerms",),
     "nearboost.codes.series": ("Series",),
     "nearboost.features.codings": ("NearWords",),
-    "nearboost.features.gmm": ("Mixture", "Scale"),
+    "nearboost.features.clustering": ("Mixture", "Scale"),
     "nearboost.features.ica": ("GeneralizedGaussians",),
     "nearboost.inn.crc": ("RidgeCodes", "RidgeResiduals", "RidgeSums"),
     "nearboost.inn.decisions": ("ClassSums", "OwnResiduals", "SharedResiduals"),

@@ -4,16 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.local_sets import LocalSet
 from nearboost.base.validation import check_choice, check_whole
-from nearboost.features.encoding import NORMS, encode_sets, normalised
-from nearboost.features.fitting import as_seed, draw_descriptors
-from nearboost.features.kmeans import k_means, nearest_centers
+from nearboost.features.base import NORMS, SetEncoder, as_seed, draw_descriptors, normalised
+from nearboost.features.clustering import k_means, nearest_centers
 
 
-class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BagOfFeatures(SetEncoder):
     """Local descriptors as one row: a histogram of the visual words they are nearest to.
 
     Parameters
@@ -91,7 +89,7 @@ class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_whole("n_words", self.n_words)
         check_whole("max_rounds", self.max_rounds)
-        check_choice("norm", self.norm, NORMS)
+        self._check_encoding()
         sample = draw_descriptors(self, X)
         if len(sample) < self.n_words:
             raise ValueError(
@@ -107,33 +105,13 @@ class BagOfFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         )
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Count the words of each image.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            Local descriptors, one matrix or `LocalSet` per image.
-
-        Returns
-        -------
-        ndarray of shape (n_images, n_features), float32
-            One row per image.
-        """
-        check_is_fitted(self)
+    def _check_encoding(self) -> None:
         check_choice("norm", self.norm, NORMS)
 
-        def encode(values: NDArray[np.float32]) -> NDArray[np.float64]:
-            words, _ = nearest_centers(values, self.words_)
-            return normalised(np.bincount(words, minlength=len(self.words_)).astype(np.float64), self.norm)
-
-        return encode_sets(self, X, encode, self._n_features_out)
+    def _encode(self, values: NDArray[np.float32], one: LocalSet, i: int) -> NDArray[np.float64]:
+        words, _ = nearest_centers(values, self.words_)
+        return normalised(np.bincount(words, minlength=len(self.words_)).astype(np.float64), self.norm)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.words_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags

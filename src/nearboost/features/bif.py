@@ -1,17 +1,15 @@
 """BIF: histograms of the firing rates of a retina, over regions of an image."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, needs, pixels_of
-from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_choice, check_flag, check_whole
-from nearboost.features.fixed import FixedDescriptor
+from nearboost.features.base import FixedDescriptor, stack_rows
 
 SURROUND = 3.0  # the wider Gaussian's deviation over the narrower one's
 REACH = 4.0  # deviations after which a Gaussian is cut off
@@ -88,24 +86,6 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; nothing is learned.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
-        self.check_parameters()
-        return self
-
     def transform(self, X: Any, masks: Any = None) -> NDArray[np.float32]:
         """Describe images: histograms by scale, then region, then bin.
 
@@ -129,11 +109,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
             raise ValueError(f"regions={self.regions} needs masks that name them; give masks, or use regions=1.")
         if given is not None and len(given) != len(images):
             raise ValueError(f"There are {len(given)} masks for {len(images)} images; give one for each.")
-        with progress_bar("Describing", len(images), self.verbose) as advance:
-            rows = map_in_threads(
-                lambda i: self._describe(images, given, i), range(len(images)), self.n_jobs, advance
-            )
-        shares = np.array(rows, dtype=np.float32).reshape(len(images), self._n_features_out)
+        shares = stack_rows(self, len(images), lambda i: self._describe(images, given, i))
         return np.sqrt(shares) if self.root else shares
 
     def _describe(self, images: Sequence[Any], masks: Sequence[Any] | None, i: int) -> NDArray[np.float32]:

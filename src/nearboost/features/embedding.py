@@ -15,8 +15,7 @@ from nearboost.base.images import as_color, as_grey, as_images, in_unit_range, p
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_positive, check_whole
-from nearboost.features.fixed import FixedDescriptor
-from nearboost.features.resizing import resized_to
+from nearboost.features.base import FixedDescriptor, resized_to
 
 USUAL_SIZE = 224  # of networks that take any
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
@@ -146,23 +145,9 @@ class Embedding(TransformerMixin, FixedDescriptor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Load the network and check the settings; nothing is learned.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid or the network cannot be loaded."""
         self._prepare()
-        return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The network's output for each image.

@@ -16,7 +16,7 @@ from nearboost.base.image_set import ImageSet
 from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
-from nearboost.features.fixed import FixedDescriptor
+from nearboost.features.base import FixedDescriptor
 from nearboost.features.store import FILE, OK, FeatureStore, open_store
 
 IMAGES_AT_ONCE = 4096  # waiting for a thread

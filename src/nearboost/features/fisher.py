@@ -4,16 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.local_sets import LocalSet
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
-from nearboost.features.encoding import NORMS, encode_sets, normalised, unit
-from nearboost.features.fitting import draw_descriptors
+from nearboost.features.base import NORMS, SetEncoder, draw_descriptors, normalised, unit
 from nearboost.features.gmm import DiagonalGMM
 
 
-class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FisherVector(SetEncoder):
     """Local descriptors as one row: gradients of their log-likelihood under a mixture of Gaussians.
 
     K Gaussians and descriptors of length d give 2·K·d numbers: gradients by the means, then by the variances, each
@@ -108,7 +106,7 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The fitted estimator.
         """
         check_whole("n_components", self.n_components)
-        self._check_normalisation()
+        self._check_encoding()
         sample = draw_descriptors(self, X)
         self.gmm_ = DiagonalGMM(
             self.n_components,
@@ -120,31 +118,13 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ).fit(sample)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Encode the descriptors of each image.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            Local descriptors, one matrix or `LocalSet` per image.
-
-        Returns
-        -------
-        ndarray of shape (n_images, n_features), float32
-            One row per image.
-        """
-        check_is_fitted(self)
-        self._check_normalisation()
-
-        def encode(values: NDArray[np.float32]) -> NDArray[np.float64]:
-            return self._normalised(self.gmm_.gradients(values))
-
-        return encode_sets(self, X, encode, self._n_features_out)
-
-    def _check_normalisation(self) -> None:
+    def _check_encoding(self) -> None:
         check_positive("power", self.power, most=1)
         check_choice("norm", self.norm, NORMS)
         check_flag("per_gaussian", self.per_gaussian)
+
+    def _encode(self, values: NDArray[np.float32], one: LocalSet, i: int) -> NDArray[np.float64]:
+        return self._normalised(self.gmm_.gradients(values))
 
     def _normalised(self, gradients: NDArray[np.float64]) -> NDArray[np.float64]:
         """A row from gradients of shape (2, Gaussians, dimensions)."""
@@ -156,8 +136,3 @@ class FisherVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @property
     def _n_features_out(self) -> int:
         return 2 * self.gmm_.means_.size
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags

@@ -1,18 +1,15 @@
 """Gist: the energy of a whole image at some scales and orientations, on a coarse grid."""
 
 from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, pixels_of
-from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads, one_matrix_thread
+from nearboost.base.images import SCALINGS
 from nearboost.base.validation import check_choice, check_whole
-from nearboost.features.fixed import FixedDescriptor
+from nearboost.features.base import GreyDescriptor
 
 LAYOUTS = {512: (8, 8, 8, 8), 320: (8, 8, 4)}  # orientations at each scale, the finest first
 GRID = 4
@@ -31,7 +28,7 @@ class Band(NamedTuple):
     response: NDArray[np.float32]
 
 
-class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
+class Gist(GreyDescriptor):
     """The gist of an image: energies of oriented filters, averaged on a 4 x 4 grid.
 
     An image is made grey and square, and its contrast is evened out (the prefilter: its logarithm minus the local
@@ -84,52 +81,15 @@ class Gist(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDescriptor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; nothing is learned.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         if self.layout not in LAYOUTS:
             raise ValueError(f"layout={self.layout!r} is not known; use one of {', '.join(map(str, LAYOUTS))}.")
         check_whole("side", self.side, least=LEAST_SIDE)
         check_choice("scaling", self.scaling, SCALINGS)
-        return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Describe images.
-
-        Parameters
-        ----------
-        X : image, or sequence of images or paths
-            Images as arrays, or paths of image files.
-
-        Returns
-        -------
-        ndarray of shape (n_images, n_features), float32
-            One row per image.
-        """
-        self.fit()
-        images = as_images(X)
-        rows = np.empty((len(images), self.layout), dtype=np.float32)
-
-        def work(i: int) -> None:
-            which = f"Image {i}"
-            grey = as_grey(in_unit_range(pixels_of(images[i], which), self.scaling, which))
-            rows[i] = energies(resized(grey, self.side), LAYOUTS[self.layout])
-
-        with one_matrix_thread(), progress_bar("Gist", len(images), self.verbose) as advance:
-            map_in_threads(work, range(len(images)), self.n_jobs, advance)
-        return rows
+    def _describe(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
+        return energies(resized(pixels, self.side), LAYOUTS[self.layout])
 
     @property
     def _n_features_out(self) -> int:

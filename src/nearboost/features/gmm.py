@@ -1,7 +1,7 @@
 """DiagonalGMM: a mixture of Gaussians without correlations, fitted in blocks of float32."""
 
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,68 +12,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_not_negative, check_positive, check_whole
-from nearboost.features.fitting import as_seed
-from nearboost.features.kmeans import k_means
+from nearboost.features.base import as_seed
+from nearboost.features.clustering import (
+    ROWS_PER_BLOCK,
+    Mixture,
+    Posterior,
+    Scale,
+    Sums,
+    expected_sums,
+    k_means,
+    moments_of,
+    pieces,
+)
 
-ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
-ROWS_PER_PIECE = 2**16  # a thread's share; sums are added piece by piece, in order
 ROWS_TO_START = 2**16  # for k-means
 EMPTY = 1e-3  # rows: a component with less to itself is given half of the largest one
-
-
-class Mixture(NamedTuple):
-    """Parameters: shares, means and variances of the components, in standardised features."""
-
-    weights: NDArray[np.float64]
-    means: NDArray[np.float64]
-    variances: NDArray[np.float64]
-
-
-class Scale(NamedTuple):
-    """What standardises a feature: its mean and one over its deviation over all rows."""
-
-    mean: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-
-
-class Sums(NamedTuple):
-    """What an EM round needs of the rows: shares, share-weighted rows and squares, log-likelihood."""
-
-    counts: NDArray[np.float64]
-    moments: NDArray[np.float64]
-    log_likelihood: float
-
-
-class Posterior:
-    """Shares of the components in rows, by one matrix product a block."""
-
-    def __init__(self, mixture: Mixture, scale: Scale, dtype: Any = np.float32) -> None:
-        weights, means, variances = mixture
-        precisions = 1 / variances
-        exponents = np.square(means) * precisions - np.log(precisions) + np.log(2 * np.pi)
-        # the density of original features is larger by their units
-        constants = np.log(weights) - 0.5 * exponents.sum(axis=1) + np.log(scale.inverse).sum()
-        self.scale = scale
-        self.matrix = np.hstack([means * precisions, -0.5 * precisions]).astype(dtype)
-        self.constants = constants[:, np.newaxis].astype(dtype)
-
-    def room(self, n_rows: int) -> NDArray[Any]:
-        """Where a block's standardised rows and squares lie."""
-        return np.empty((n_rows, self.matrix.shape[1]), dtype=self.matrix.dtype)
-
-    def shares(self, rows: NDArray[Any], room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Posterior probabilities, components x rows, and log-densities of the rows; fills ``room``."""
-        from nearboost.kernels.encoding import standardise
-
-        standardise(rows, *self.scale, room)
-        logs = self.matrix @ room.T
-        logs += self.constants
-        largest = logs.max(axis=0)
-        logs -= largest
-        shares = np.exp(logs, out=logs)
-        totals = shares.sum(axis=0)
-        shares /= totals
-        return shares, largest + np.log(totals)
 
 
 class DiagonalGMM(BaseEstimator):
@@ -336,39 +289,6 @@ class DiagonalGMM(BaseEstimator):
         with one_matrix_thread():
             map_in_threads(work, pieces(len(X), ROWS_PER_BLOCK), self.n_jobs)
         return shares, logs
-
-
-def pieces(n_rows: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
-
-
-def moments_of(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of each feature, 1 where it is constant, in float64 without a copy of X."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    squares = np.zeros_like(mean)
-    for piece in pieces(len(X), ROWS_PER_PIECE):
-        squares += np.square(X[piece] - mean).sum(axis=0)
-    deviation = np.sqrt(squares / len(X))
-    return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
-
-
-def expected_sums(X: NDArray[Any], posterior: Posterior, n_jobs: int | None) -> Sums:
-    """One pass over the rows."""
-
-    def work(piece: slice) -> Sums:
-        counts, moments, log_likelihood = np.zeros(len(posterior.matrix)), np.zeros(posterior.matrix.shape), 0.0
-        room = posterior.room(ROWS_PER_BLOCK)
-        for block in pieces(piece.stop - piece.start, ROWS_PER_BLOCK):
-            rows = X[piece][block]
-            shares, logs = posterior.shares(rows, room[: len(rows)])
-            counts += shares.sum(axis=1)
-            moments += shares @ room[: len(rows)]
-            log_likelihood += float(logs.sum(dtype=np.float64))
-        return Sums(counts, moments, log_likelihood)
-
-    parts = map_in_threads(work, pieces(len(X), ROWS_PER_PIECE), n_jobs)
-    counts, moments, log_likelihoods = zip(*parts, strict=True)
-    return Sums(sum(counts), sum(moments), sum(log_likelihoods))
 
 
 def check_start(start: Any, n_components: int, n_features: int) -> Mixture:

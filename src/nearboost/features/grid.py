@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from nearboost.base.images import SCALINGS, as_images, in_unit_range, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets
 from nearboost.base.validation import check_choice, check_whole
-from nearboost.features.fixed import FixedDescriptor
+from nearboost.features.base import FixedDescriptor
 
 CELLS = 4  # a patch has 4 x 4 cells
 
@@ -69,24 +69,6 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         self.n_points = n_points
         self.bin_sizes = bin_sizes
         self.scaling = scaling
-
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; nothing is learned.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
-        self.check_parameters()
-        return self
 
     def transform(self, X: Any) -> LocalSets:
         """Describe the patches of each image.

@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.images import GREY_WEIGHTS, as_color, as_grey, as_images, in_unit_range, pixels_of
-from nearboost.base.local_sets import LocalSet, LocalSets
+from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
 from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_choice, check_not_negative, check_whole
-from nearboost.features.fitting import as_seed
+from nearboost.features.base import as_seed, resized_to
 from nearboost.features.ica import GeneralizedGaussians, independent_directions
 from nearboost.features.pca import principal_directions
-from nearboost.features.resizing import resized_to
 
 FIXATIONS = ("saliency", "uniform")
 DARK = 0.05  # ε of the logarithm
@@ -27,7 +26,7 @@ PLACES_AT_ONCE = 128  # of a row, to be filtered
 LARGEST, STEPS = 20.0, 4096  # of the tables: responses have unit variance
 
 
-class Nimble(TransformerMixin, BaseEstimator):
+class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
     """Descriptors of a few windows of an image, drawn where it is salient, by filters learned from images.
 
     The filters are independent components of patches. Their responses r become ranks P(|R| ≤ |r|) under a
@@ -306,11 +305,6 @@ class Nimble(TransformerMixin, BaseEstimator):
                 f"short_side={self.short_side} has no room for a window of {needed} pixels; use a smaller window "
                 "or a larger short_side."
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def fingerprint(pixels: NDArray[np.float32]) -> int:

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.local_sets import LocalSet, LocalSets
+from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
 from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_whole
-from nearboost.features.fitting import draw_descriptors, values_of
+from nearboost.features.base import checked_values, draw_descriptors
 
 ROWS_PER_BLOCK = 8192
 NO_VARIANCE = 1e-9  # of the largest: what rounding leaves of a direction that does not exist
 
 
-class DescriptorPCA(TransformerMixin, BaseEstimator):
+class DescriptorPCA(NonTabularMixin, TransformerMixin, BaseEstimator):
     """Principal components of local descriptors, fitted to a sample of them; transforms lazily.
 
     Parameters
@@ -124,14 +124,9 @@ class DescriptorPCA(TransformerMixin, BaseEstimator):
         now = copy(self)  # what is made later must not follow another fit
 
         def project(one: LocalSet) -> NDArray[np.float32]:
-            return np.asarray((values_of(now, one) - now.mean_) @ now.components_.T, dtype=np.float32)
+            return np.asarray((checked_values(now, one) - now.mean_) @ now.components_.T, dtype=np.float32)
 
         return LocalSets.of(X).map(project)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def principal_directions(

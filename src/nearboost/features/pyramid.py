@@ -5,22 +5,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.local_sets import LocalSet, LocalSets
-from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads, one_matrix_thread
+from nearboost.base.local_sets import LocalSet
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
+from nearboost.features.base import SetEncoder, as_seed, draw_descriptors
+from nearboost.features.clustering import k_means
 from nearboost.features.codings import CODINGS, REGULARIZATION, code_by, learn_atoms
-from nearboost.features.fitting import as_seed, draw_descriptors, values_of
-from nearboost.features.kmeans import k_means
 
 POOLINGS = ("max", "mean")
 NORMALIZATIONS = {"l1": 1, "l2": 2}
 
 
-class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpatialPyramid(SetEncoder):
     """Images as weights of visual words, pooled over the whole image and over cells of it.
 
     Each local descriptor is coded by the words of a learned dictionary. Level n of the pyramid cuts the image into
@@ -69,7 +65,8 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     pooling. LLC is the fast variant of Wang et al. (2010). The square root is not in these papers. Only LLC has
     weights below 0; max pooling takes them for 0, the weight in all descriptors that do not use the word.
 
-    Cells without descriptors pool to 0, and a row of zeros stays so.
+    A row holds levels, their cells row by row, and the words of each cell. Cells without descriptors pool to 0,
+    and a row of zeros stays so.
 
     Examples
     --------
@@ -127,7 +124,7 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             The fitted estimator.
         """
         self.check_parameters()
-        self._check_pooling()
+        self._check_encoding()
         sample = draw_descriptors(self, X)
         if len(sample) < self.n_words:
             raise ValueError(
@@ -145,37 +142,9 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._codes = code_by(self.coding, self.words_, regularization, self.n_neighbors)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Pool the weights of each image: by level, cell (row by row) and word.
-
-        Parameters
-        ----------
-        X : LocalSets or list of LocalSet
-            Local descriptors with their positions.
-
-        Returns
-        -------
-        ndarray of shape (n_images, n_features), float32
-            One row per image.
-        """
-        check_is_fitted(self)
-        self._check_pooling()
-        sets = LocalSets.of(X)
-        rows = np.zeros((len(sets), self._n_features_out), dtype=np.float32)
-
-        def encode(i: int) -> None:
-            rows[i] = self._encode(sets[i], i)
-
-        with progress_bar("Pooling", len(sets), self.verbose) as advance, one_matrix_thread():
-            map_in_threads(encode, range(len(sets)), self.n_jobs, advance)
-        return rows
-
-    def _encode(self, one: LocalSet, i: int) -> NDArray[np.float32]:
-        values = np.ascontiguousarray(values_of(self, one))
-        if not len(values):
-            return np.zeros(self._n_features_out, dtype=np.float32)
+    def _encode(self, values: NDArray[np.float32], one: LocalSet, i: int) -> NDArray[np.float32]:
         cells = self._cells(one, i)
-        codes = self._codes(values)
+        codes = self._codes(np.ascontiguousarray(values))
         if self.coding == "sparse":
             codes = abs(codes)
         pooled = pool(codes, cells, sum(level**2 for level in self.levels), self.pooling).ravel()
@@ -210,8 +179,7 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self.coding == "llc" and self.n_neighbors > self.n_words:
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than n_words={self.n_words}; use fewer.")
 
-    def _check_pooling(self) -> None:
-        """What may be changed after `fit`."""
+    def _check_encoding(self) -> None:
         check_choice("pooling", self.pooling, POOLINGS)
         if not np.iterable(self.levels) or not len(self.levels):
             raise ValueError(f"levels={self.levels!r} must be a tuple of whole numbers, such as (1, 2, 4).")
@@ -223,11 +191,6 @@ class SpatialPyramid(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     @property
     def _n_features_out(self) -> int:
         return len(self.words_) * sum(level**2 for level in self.levels)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def pool(codes: csr_array, cells: NDArray[np.int64], n_cells: int, pooling: str) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.images import as_images, in_unit_range, is_grey, pixels_of
+from nearboost.base.local_sets import NonTabularMixin
 from nearboost.base.validation import check_whole
 from nearboost.features.color import LocalColor
 from nearboost.features.fisher import FisherVector
@@ -20,7 +21,7 @@ from nearboost.features.sift import DenseSIFT
 IMAGES_TO_LOOK_AT = 64
 
 
-class SIFTColorFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Fisher vectors of dense SIFT and of local colour, side by side: 4,096 numbers per image.
 
     Each channel is reduced to 64 numbers per patch, encoded by 16 Gaussians and normalised by itself; SIFT comes
@@ -188,11 +189,6 @@ class SIFTColorFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @property
     def _n_features_out(self) -> int:
         return sum(channel[-1]._n_features_out for channel in self.channels_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def has_color(images: Any, scaling: str = "dtype") -> bool:

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import matrix_threads
 from nearboost.base.validation import check_not_negative, check_whole
-from nearboost.features.encoding import unit
-from nearboost.features.fitting import as_seed
+from nearboost.features.base import as_seed, unit
 
 ROWS_PER_BLOCK = 1024
 OVERSAMPLING = 10

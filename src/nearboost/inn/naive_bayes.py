@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from nearboost.base.local_sets import LocalSets
+from nearboost.base.local_sets import LocalSets, NonTabularMixin
 from nearboost.base.progress import progress_bar, silent
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
@@ -37,7 +37,7 @@ def _sums_decide(classifier: "NaiveBayesNN") -> bool:
     return True
 
 
-class NaiveBayesNN(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
+class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     """Classification of images by their local descriptors; nothing is learned, the descriptors are kept.
 
     Each descriptor of an image is compared with all training descriptors, whichever image they are from. Its
@@ -245,11 +245,6 @@ class NaiveBayesNN(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
         return scores
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 class QuietCodes:
