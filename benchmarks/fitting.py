@@ -105,7 +105,7 @@ def seconds(call: Callable[[], Any]) -> float:
 
 
 def fit_against_graph(rounds: int) -> Row:
-    """Seconds of both sides, interleaved; one fold of judges and the temperature are part of the fit."""
+    """Seconds of both sides, interleaved; one held-out fold and the temperature are part of the fit."""
     X, y = blobs(*MEDIUM)
     times: dict[str, list[float]] = {"graph": [], "fit": []}
     N3Classifier(K, n_rounds=5, vote_from="all").fit(X[:2_000], y[:2_000])  # loads the kernels
@@ -158,7 +158,7 @@ def round_cost(problems: ClassProblems, rule: Any, few: int = 50, many: int = 15
 def one_weight(rounds: int) -> list[Row]:
     """Microseconds of one round of boosting and seconds of m rounds in all, on the graph over all rows.
 
-    A round of one-versus-all is one of each class. Medians, with judges left out.
+    A round of one-versus-all is one of each class. Medians, without held-out folds.
     """
     split = load("scene15")
     X, y = split.X_train, split.y_train

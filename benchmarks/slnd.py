@@ -33,7 +33,7 @@ from benchmarks.fitting import peak_gigabytes
 from benchmarks.machine import RESULTS, read_results, write_results
 from benchmarks.spectra import ROWS_AT_ONCE, Spectrum
 from benchmarks.tables import markdown
-from nearboost.linear.contenders import LinearSGDClassifier
+from nearboost.linear.sgd import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
 THREADS = 2

@@ -20,7 +20,7 @@ from benchmarks.data import load
 from benchmarks.machine import read_results, write_results
 from benchmarks.spectra import Spectrum
 from benchmarks.tables import markdown
-from nearboost.linear.contenders import LinearSGDClassifier
+from nearboost.linear.sgd import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
 SETS = ("digits", "yaleb", "scene8", "gtsrb-24x24", "spectrum")

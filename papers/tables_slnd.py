@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.preprocessing import Normalizer
 
-from nearboost.linear.contenders import LinearSGDClassifier
+from nearboost.linear.sgd import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 from papers.experiment import ACCURACY, TOP5, Experiment, Line, Measure, Panel, Size
 from papers.tables_n3 import CALTECH, IMAGENET, SUN

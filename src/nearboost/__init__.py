@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nearboost.inn.projection import LPP, SRLP, INNProjection
     from nearboost.inn.recipes import eigenfaces, regularized_lda
     from nearboost.inn.src import SRCClassifier
-    from nearboost.linear.contenders import LinearSGDClassifier
+    from nearboost.linear.sgd import LinearSGDClassifier
     from nearboost.linear.slnd import SLNDClassifier
     from nearboost.losses import get_loss
     from nearboost.metric.discriminant import SoftDiscriminant
@@ -66,7 +66,7 @@ _HOME = {
     "load": "nearboost.models",
     "save": "nearboost.models",
     "SplitClassifier": "nearboost.ensemble.split",
-    "LinearSGDClassifier": "nearboost.linear.contenders",
+    "LinearSGDClassifier": "nearboost.linear.sgd",
     "SLNDClassifier": "nearboost.linear.slnd",
     "LocalSet": "nearboost.base.local_sets",
     "regularized_lda": "nearboost.inn.recipes",

@@ -5,10 +5,9 @@ import pytest
 
 from linear.problems import noisy_classes
 from nearboost.linear.descent import draw_balanced
-from nearboost.linear.problem import Problem
+from nearboost.linear.rows import Problem, RowSource
 from nearboost.linear.slnd import SLNDClassifier
-from nearboost.linear.sources import Rows
-from nearboost.linear.targets import targets_from_classes
+from nearboost.problem.targets import labels_from_classes
 from reference.slnd import slnd
 
 X, Y = noisy_classes()
@@ -50,7 +49,9 @@ def test_balanced():
     """Each class learns on its own rows and as many others, in the order of the pass."""
     settings = {**PUBLISHED, "balanced": True, "max_passes": 2, "fit_intercept": False}
     model = SLNDClassifier("log", rank=8, **settings).fit(X, Y)
-    problem = Problem(Rows(X), targets_from_classes(Y, 4), np.ones(len(X)), np.arange(len(X)))
+    problem = Problem(
+        RowSource(X), labels_from_classes(Y, 4), np.ones(len(X)), np.arange(len(X)), np.arange(len(X))
+    )
     of_class = [[] for _ in range(4)]
     for generator in orders(len(X), 2):
         starts, columns = draw_balanced(problem, generator)

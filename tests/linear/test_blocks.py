@@ -8,7 +8,6 @@ from scipy.sparse import csr_array, hstack, random_array
 
 from linear.problems import noisy_classes
 from nearboost.linear import moments
-from nearboost.linear.contenders import LinearSGDClassifier
 from nearboost.linear.moments import (
     MatrixMoment,
     SampleMoment,
@@ -16,8 +15,9 @@ from nearboost.linear.moments import (
     leading_eigenpairs,
     measure_moment,
 )
+from nearboost.linear.rows import MappedRowSource, RowSource
+from nearboost.linear.sgd import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
-from nearboost.linear.sources import MappedRows, Rows
 
 QUICK = {"rank": 6, "damping": 0.01, "step": 0.02, "max_passes": 2}
 
@@ -121,17 +121,17 @@ def test_moments_in_blocks():
     appended = np.hstack([X, np.ones((5000, 1))])[sample]
     expected = (appended * weights[sample, None]).T @ appended / weights[sample].sum()
     for n_jobs in (1, 2):
-        moment, _ = measure_moment(Rows(X), sample, weights, intercept=True, memory=1e9, n_jobs=n_jobs)
+        moment, _ = measure_moment(RowSource(X), sample, weights, intercept=True, memory=1e9, n_jobs=n_jobs)
         assert isinstance(moment, MatrixMoment)
         np.testing.assert_allclose(moment.matrix, expected, rtol=0, atol=1e-12)
     with pytest.warns(UserWarning, match="memory=2000 has room for the second moment of 7 of 4500 rows") as caught:
-        rows, _ = measure_moment(Rows(X), sample, weights, intercept=True, memory=2000, n_jobs=1)
+        rows, _ = measure_moment(RowSource(X), sample, weights, intercept=True, memory=2000, n_jobs=1)
     assert len(caught) == 1
     assert isinstance(rows, SampleMoment)
     assert len(rows.sample) * 8 * 8 <= 2000 / 4 + 64
     block = rng.standard_normal((8, 3))
     with pytest.warns(UserWarning, match="memory=1 has room for the second moment of 2 of 4500 rows"):
-        everything, _ = measure_moment(Rows(X[:, :1]), sample, weights, intercept=True, memory=1, n_jobs=1)
+        everything, _ = measure_moment(RowSource(X[:, :1]), sample, weights, intercept=True, memory=1, n_jobs=1)
     assert everything.n_features == 2
     np.testing.assert_allclose(moment.times(block), expected @ block, rtol=0, atol=1e-12)
     np.testing.assert_allclose(moment.diagonal(), np.diag(expected), rtol=1e-12)
@@ -187,7 +187,7 @@ def test_wide_sparse_rows_keep_to_the_memory(scaling):
 
 def test_offsets_of_mapped_rows(tmp_path):
     X = np.arange(4000.0).reshape(1000, 4)
-    rows = MappedRows(mapped(tmp_path, X)[10:900])
+    rows = MappedRowSource(mapped(tmp_path, X)[10:900])
     some = np.array([0, 5, 6, 500, 889])
     np.testing.assert_array_equal(rows.take(some), X[10:900][some])
     np.testing.assert_array_equal(rows.take(np.arange(100, 300)), X[110:310])

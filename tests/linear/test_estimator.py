@@ -11,12 +11,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from linear.problems import noisy_classes
-from nearboost.linear.choice import hold_out
-from nearboost.linear.contenders import SCALINGS, LinearSGDClassifier
-from nearboost.linear.problem import Problem
+from nearboost.linear.sgd import SCALINGS, LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
-from nearboost.linear.targets import targets_from_classes
 from nearboost.losses import get_loss
+from nearboost.problem.held_out import hold_out
+from nearboost.problem.targets import labels_from_classes
 
 X, Y = noisy_classes(600)
 Q, TRUTH = X[400:], Y[400:]
@@ -54,7 +53,7 @@ def test_only_what_is_not_given_is_chosen():
 
 
 def test_groups_are_held_out_together():
-    """Rows of a group repeat one row: judged by its own copies, a model that only remembers looks perfect."""
+    """Rows of a group repeat one row: scored by its own copies, a model that only remembers looks perfect."""
     rng = np.random.default_rng(0)
     few, names = rng.standard_normal((60, 40)), rng.integers(3, size=60)
     rows, labels, groups = (np.repeat(values, 8, axis=0) for values in (few, names, np.arange(60)))
@@ -81,7 +80,7 @@ def test_early_stopping_lets_steps_come_down_and_keeps_the_best_pass():
     assert len(accuracy) == model.n_passes_ == 40
     assert max(accuracy) > accuracy[-1]
     assert model._state.n_passes == max(n for n in range(1, 41) if accuracy[n - 1] == max(accuracy))
-    held_out = hold_out(Problem(None, targets_from_classes(labels[::2], 10), None, np.arange(899)), None, 0)
+    held_out = hold_out(labels_from_classes(labels[::2], 10), np.arange(899), 0)
     assert model.score(digits[::2][held_out], labels[::2][held_out]) == pytest.approx(max(accuracy))
     weights, _ = model._state.coordinates.to_features(model._state.V)
     np.testing.assert_array_equal(weights.T, model.coef_)  # where partial_fit goes on
@@ -296,7 +295,7 @@ def test_steps_that_diverge():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss": "exp"}, "loss='exp' is refused because its curvature has no bound"),
+        ({"loss": "exp"}, "loss='exp' is refused because its curvature is unbounded"),
         ({"loss": "svm"}, "loss='svm' is not known; use one of 'auto', 'log'"),
         ({"rank": 0}, "rank=0 must be a whole number of at least 1"),
         ({"damping": -1}, "damping=-1 must be a number of at least 0"),

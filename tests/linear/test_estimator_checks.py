@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nearboost.linear.contenders import SCALINGS, LinearSGDClassifier
+from nearboost.linear.sgd import SCALINGS, LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
 # Repeated rows come at other places of the random order than one row of twice the weight.

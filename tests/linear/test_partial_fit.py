@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from linear.problems import noisy_classes
-from nearboost.linear.contenders import LinearSGDClassifier
+from nearboost.linear.sgd import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
 X, Y = noisy_classes(600)

@@ -5,10 +5,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from linear.problems import noisy_classes
-from nearboost.linear.contenders import SCALINGS, LinearSGDClassifier
-from nearboost.linear.scale import measure_scale, measure_size
+from nearboost.linear.moments import measure_scale, measure_size
+from nearboost.linear.rows import RowSource
+from nearboost.linear.sgd import SCALINGS, LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
-from nearboost.linear.sources import Rows
 
 X, Y = noisy_classes(600)
 Q, TRUTH = X[400:], Y[400:]
@@ -35,17 +35,17 @@ def test_a_power_of_two_is_exact():
     np.testing.assert_array_equal(far.coef_ * 2.0**60, farther.coef_ * 2.0**65)
     np.testing.assert_array_equal(far.intercept_, farther.intercept_)
     everyone = np.arange(400)
-    assert measure_scale(Rows(X), everyone, DOUBLE) == 1.0
-    assert measure_scale(Rows(X * 2.0**60), everyone, DOUBLE) == 32 * measure_scale(
-        Rows(X * 2.0**65), everyone, DOUBLE
+    assert measure_scale(RowSource(X), everyone, DOUBLE) == 1.0
+    assert measure_scale(RowSource(X * 2.0**60), everyone, DOUBLE) == 32 * measure_scale(
+        RowSource(X * 2.0**65), everyone, DOUBLE
     )
-    assert measure_scale(Rows(np.zeros((4, 2))), np.arange(4), DOUBLE) == 1.0
+    assert measure_scale(RowSource(np.zeros((4, 2))), np.arange(4), DOUBLE) == 1.0
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_size_and_spread(form):
     rows = X[:200] + 5  # no more than are looked at
-    size, spread = measure_size(Rows(form(rows)), np.arange(200))
+    size, spread = measure_size(RowSource(form(rows)), np.arange(200))
     second = (rows**2).sum(axis=1).mean()
     assert size == pytest.approx(np.sqrt(second), rel=1e-12)
     assert spread == pytest.approx(rows.var(axis=0).sum() / second, rel=1e-9)

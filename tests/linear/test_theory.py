@@ -5,12 +5,11 @@ import pytest
 
 from linear.problems import noisy_classes
 from nearboost.linear.objectives import Objective
-from nearboost.linear.problem import Problem
+from nearboost.linear.rows import Problem, RowSource
 from nearboost.linear.slnd import SLNDClassifier
-from nearboost.linear.sources import Rows
-from nearboost.linear.targets import targets_from_classes
 from nearboost.linear.theory import run_theory
 from nearboost.losses import get_loss
+from nearboost.problem.targets import labels_from_classes
 from reference.slnd import CURVATURES, inverse_hessian
 
 X, Y = noisy_classes(150)
@@ -29,7 +28,7 @@ def whitened(loss, rank):
 def test_guaranteed_decrease(loss, epsilon, weighted):
     rng = np.random.default_rng(1)
     weights = rng.uniform(0.2, 3, len(X)) if weighted else np.ones(len(X))
-    problem = Problem(Rows(X), targets_from_classes(Y, 4), weights, np.arange(len(X)))
+    problem = Problem(RowSource(X), labels_from_classes(Y, 4), weights, np.arange(len(X)), np.arange(len(X)))
     Z = whitened("log", 5)
     course = run_theory(problem, Z, Objective(loss, 4), np.ones(Z.shape[1]), epsilon, rng.permutation(len(X)))
     # The 1/m of (4.20) comes from ‖s‖₁ ≥ ‖s‖₂; with weights it is the least of their shares.

@@ -32,7 +32,7 @@ _ESTIMATORS = {
     "nearboost.inn.naive_bayes": ("NaiveBayesNN",),
     "nearboost.inn.projection": ("INNProjection", "LPP", "SRLP"),
     "nearboost.inn.src": ("SRCClassifier",),
-    "nearboost.linear.contenders": ("LinearSGDClassifier",),
+    "nearboost.linear.sgd": ("LinearSGDClassifier",),
     "nearboost.linear.slnd": ("SLNDClassifier",),
     "nearboost.metric.discriminant": ("SoftDiscriminant",),
     "nearboost.metric.itml": ("ITML",),
@@ -62,15 +62,13 @@ _RECORDS = {
     "nearboost.inn.naive_bayes": ("QuietCodes",),
     "nearboost.inn.src": ("LassoCoder",),
     "nearboost.linear.coordinates": ("Eigenvectors", "Features"),
-    "nearboost.linear.descent": ("FixedMetric", "Schedule", "State", "Way"),
+    "nearboost.linear.descent": ("FixedMetric", "PassOptions", "Schedule", "State"),
     "nearboost.linear.objectives": ("Objective",),
-    "nearboost.linear.targets": ("Coding",),
     "nearboost.losses.family": ("ExponentialLoss", "Loss"),
     "nearboost.neighbors": ("MeasuredRows", "Neighbors", "NeighborSearch"),
     "nearboost.problem.held_out": ("Calibration",),
-    "nearboost.problem.targets": ("ExampleWeights", "Labels", "TrainingSet"),
-    "nearboost.votes.inn": ("CodeVotes",),
-    "nearboost.votes.rules": ("KernelVotes", "PlainVotes"),
+    "nearboost.problem.targets": ("Coding", "ExampleWeights", "Labels", "TrainingSet"),
+    "nearboost.votes.rules": ("CodeVotes", "KernelVotes", "PlainVotes"),
 }
 
 # Those of scikit-learn whose fitted state is made of numbers, texts and arrays.
@@ -95,9 +93,9 @@ MODULES: dict[str, str] = {
 }
 
 # What classes were called in older files.
-RENAMED = {"Rows": "MeasuredRows"}
+RENAMED = {"Rows": "MeasuredRows", "Way": "PassOptions"}
 # What their fields were called: each class with the former names and those of today.
-RENAMED_FIELDS = {"ExampleWeights": {"judge": "held_out"}}
+RENAMED_FIELDS = {"ExampleWeights": {"judge": "held_out"}, "State": {"way": "options"}}
 
 # Compiled objects that fits make for themselves and nothing else needs.
 NOT_KEPT = {"sklearn.SGDClassifier": ("_loss_function_",)}

@@ -1,7 +1,7 @@
 """The methods that can be compared and fitted by name, with the settings they run with.
 
 All of them get the same rows. What a method must know about the data (neighbours, C, gamma, steps, rounds) is
-chosen inside the training rows: by the family's own judges, or by three folds for the contenders.
+chosen inside the training rows: by the family's own held-out folds, or by three folds for the contenders.
 """
 
 import json
@@ -230,7 +230,7 @@ _TABLE = (
     Method(
         "sgd",
         "SGD",
-        "nearboost.linear.contenders.LinearSGDClassifier",
+        "nearboost.linear.sgd.LinearSGDClassifier",
         "Linear classifiers by plain stochastic gradients.",
         multilabel=True,
     ),

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, progress_bar
-from nearboost.linear.problem import Problem
 
-SHARE, ENOUGH = 5, 20_480  # a fifth of the rows is held out, or so many
-MOST_JUDGES, MOST_LEARNERS = 4_096, 8_192  # rows that judge trials and that trials learn from
+MOST_HELD_OUT, MOST_LEARNED = 4_096, 8_192  # rows that trials are measured on and learn from
 FIRST_FACTOR = 16.0  # of the step, in units of `step_unit`
 STRIDE, MOST_STRIDES = 4.0, 5  # by which step and damping are raised or lowered, and how often
 RANKS = (64, 512)
@@ -36,30 +34,15 @@ class Trial:
     risk: float
 
 
-Try = Callable[[list[Setting], Advance], list[Trial]]
-
-
-def hold_out(problem: Problem, groups: NDArray[np.integer] | None, seed: int) -> NDArray[np.int64]:
-    """Rows to judge by: a fifth of the groups, spread evenly over classes. Without groups, a fifth of the rows."""
-    ids = problem.ids
-    groups = ids if groups is None else groups[ids]
-    _, first_row, group_of_row = np.unique(groups, return_index=True, return_inverse=True)
-    if len(first_row) < 2:
-        return ids[:0]
-    classes = problem.targets.classes(ids[first_row])
-    order = np.lexsort((np.random.default_rng(seed).random(len(first_row)), classes))
-    share = min(max(SHARE, len(ids) // ENOUGH), len(order))  # at least one of few groups
-    held = np.zeros(len(order), dtype=bool)
-    held[order[share // 2 :: share]] = True
-    return ids[held[group_of_row]]
+TryAll = Callable[[list[Setting], Advance], list[Trial]]
 
 
 def choose(
     start: Setting,
     second_moments: NDArray[np.float64],
     free: set[str],
-    try_all: Try,
-    n_judges: int,
+    try_all: TryAll,
+    n_held_out: int,
     room: float = np.inf,
     verbose: int = 0,
 ) -> tuple[Setting, list[Trial]]:
@@ -99,15 +82,15 @@ def choose(
             best = climb(best, lambda setting, by: replace(setting, damping=by * setting.damping), undamped)
         if "rank" in free:
             ranks = [replace(best, rank=min(rank, len(second_moments))) for rank in RANKS]
-            good = [trial.setting for trial in most_accurate(tried([best, *ranks]), n_judges)]
+            good = [trial.setting for trial in most_accurate(tried([best, *ranks]), n_held_out)]
             best = smallest_rank([one for one in good if one.rank <= room] or good, second_moments)
     return best, trials
 
 
-def most_accurate(trials: list[Trial], n_judges: int) -> list[Trial]:
+def most_accurate(trials: list[Trial], n_held_out: int) -> list[Trial]:
     """Those within half a standard error of the best."""
     top = max(trial.accuracy for trial in trials)
-    enough = top - 0.5 * np.sqrt(max(0.0, top * (1 - top)) / n_judges)
+    enough = top - 0.5 * np.sqrt(max(0.0, top * (1 - top)) / n_held_out)
     return [trial for trial in trials if trial.accuracy >= enough]
 
 

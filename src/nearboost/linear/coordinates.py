@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nearboost.linear.moments import Moment, largest_eigenvalue
-from nearboost.linear.sources import Block
+from nearboost.linear.rows import Block
 
 Array = NDArray[np.float64]
 

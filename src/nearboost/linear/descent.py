@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance, silent
 from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.objectives import Objective
-from nearboost.linear.problem import Problem
-from nearboost.linear.projection import Mixed, Projection
+from nearboost.linear.projection import Projection, ShuffledRows
+from nearboost.linear.rows import Problem
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class FixedMetric:
 
 
 @dataclass(frozen=True)
-class Way:
+class PassOptions:
     """How a pass goes."""
 
     batch_size: int
@@ -90,7 +90,7 @@ class State:
     objective: Objective
     metric: Metric
     schedule: Schedule
-    way: Way
+    options: PassOptions
     V: NDArray[Any]
     unit: float = 1.0
     total: Array = field(default_factory=lambda: _NO_TOTAL)
@@ -110,41 +110,43 @@ class State:
 
 def run_pass(state: State, projection: Projection, advance: Advance = silent) -> float:
     """Once through all rows; returns the mean loss of rows before their step, over a part of the batches."""
-    problem, way = projection.problem, state.way
-    generator = np.random.default_rng((way.seed, state.n_passes))
-    chosen = draw_balanced(problem, generator) if way.balanced else _EVERYONE
-    if way.average and state.n_passes == 1:
+    problem, options = projection.problem, state.options
+    generator = np.random.default_rng((options.seed, state.n_passes))
+    chosen = draw_balanced(problem, generator) if options.balanced else _EVERYONE
+    if options.average and state.n_passes == 1:
         state.total = np.zeros(state.V.shape)
-    n_batches = -(-len(problem.ids) // way.batch_size)
+    n_batches = -(-len(problem.ids) // options.batch_size)
     every = max(1, n_batches // MEASURED)
     loss, counted, interval = 0.0, 0.0, state.metric.interval
-    for part in projection.mixed(way.batch_size, generator):
-        for some in [part] if interval is None else part.split(interval * way.batch_size):
+    for part in projection.shuffled(options.batch_size, generator):
+        for some in [part] if interval is None else part.split(interval * options.batch_size):
             sums = descend_part(state, problem, some, chosen, every)
             loss, counted = loss + sums[0], counted + sums[1]
             if interval is not None:
-                state.metric.observe(some.Z[some.places[-way.batch_size :], : len(state.V)], state.V)
+                state.metric.observe(some.Z[some.places[-options.batch_size :], : len(state.V)], state.V)
         advance(len(part.rows))
     if len(state.total):
         state.n_averaged += n_batches
     state.n_passes += 1
     terms = 1.0 if state.objective.softmax else state.V.shape[1]
-    if way.balanced:
+    if options.balanced:
         terms = len(chosen[1]) / len(problem.ids)
     return loss / max(counted * terms, np.finfo(float).tiny)  # a block may have no label to draw
 
 
-def descend_part(state: State, problem: Problem, part: Mixed, chosen: Any, every: int) -> tuple[float, float]:
+def descend_part(
+    state: State, problem: Problem, part: ShuffledRows, chosen: Any, every: int
+) -> tuple[float, float]:
     """Steps over these rows; loss and weight of those measured."""
     from nearboost.kernels.linear import descend
 
-    size, targets, dtype = state.way.batch_size, problem.targets, state.V.dtype
+    size, members, dtype = state.options.batch_size, problem.labels.members, state.V.dtype
     n_batches = -(-len(part.rows) // size)
     steps = state.schedule.steps(state.n_steps, n_batches).astype(dtype)
     metric = np.ascontiguousarray(np.broadcast_to(state.metric.values, state.V.shape), dtype=dtype)
     state.n_steps += n_batches
     return descend(
-        part.Z, part.places, part.rows, targets.starts, targets.members, *chosen, problem.weights,
+        part.Z, part.places, part.rows, members.indptr, members.indices, *chosen, problem.weights,
         state.objective.code, state.V, metric, steps, min(size, len(part.rows)), every, state.total,
     )  # fmt: skip
 
@@ -154,15 +156,14 @@ def draw_balanced(problem: Problem, generator: np.random.Generator) -> tuple[NDA
 
     A class learns from its own rows and from as many others, drawn afresh, or all others where these are fewer.
     """
-    targets, ids = problem.targets, problem.ids
-    members = targets.indicator.tocsc()
+    labels, ids = problem.labels, problem.ids
     rows, columns = [], []
-    for column in range(targets.n_columns):
-        own = members.indices[members.indptr[column] : members.indptr[column + 1]]
+    for column in range(labels.n_columns):
+        own = labels.members_of(column)
         inside, outside = np.intersect1d(ids, own), np.setdiff1d(ids, own)
         drawn = generator.choice(outside, min(len(inside), len(outside)), replace=False)
         rows += [inside, drawn]
         columns.append(np.full(len(inside) + len(drawn), column, dtype=np.int32))
     row, column_of = np.concatenate(rows), np.concatenate(columns)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=targets.n_rows))])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=labels.n_rows))])
     return starts, column_of[np.argsort(row, kind="stable")]

@@ -1,4 +1,4 @@
-"""Passes until it is enough: the course they take, when they stop, and what happens when steps diverge."""
+"""Passes until it is enough: the learning curve, when to stop, and what happens when steps diverge."""
 
 import warnings
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from nearboost.base.progress import Advance, silent
 from nearboost.linear.descent import Schedule, State, run_pass
 from nearboost.linear.objectives import Objective
-from nearboost.linear.problem import Problem
 from nearboost.linear.projection import Projection
+from nearboost.linear.rows import Problem
 
 PATIENCE = 3  # passes without an improvement after which learning stops
 MOST_HALVINGS = 50
 LOOKED_AT = 1024  # rows whose risk is measured after the last pass
 
 
-class Judge:
-    """Rows held out, in their coordinates."""
+class EvaluationRows:
+    """Rows in their coordinates, on which accuracy and risk are measured."""
 
     def __init__(self, problem: Problem, rows: NDArray[np.int64], Z: NDArray[Any], objective: Objective) -> None:
         self.problem, self.rows, self.Z, self.objective = problem, rows, Z, objective
@@ -29,21 +29,21 @@ class Judge:
 
     def accuracy(self, V: NDArray[Any]) -> float:
         """The share of the rows that V gets right."""
-        return self.problem.targets.accuracy(self._scores(V), self.rows, self.weights)
+        return self.problem.labels.accuracy(self._scores(V), self.rows, self.weights)
 
     def risk(self, V: NDArray[Any]) -> float:
         """Their mean loss."""
-        return self.objective.risk(self._scores(V), self.problem.targets, self.rows, self.weights)
+        return self.objective.risk(self._scores(V), self.problem.labels, self.rows, self.weights)
 
     def _scores(self, V: NDArray[Any]) -> NDArray[Any]:
         return self.Z[:, : len(V)] @ V.astype(self.Z.dtype, copy=False)
 
 
 @dataclass(frozen=True)
-class Stop:
+class StoppingRule:
     """When to stop: after so many passes, or when three of them improve nothing by more than ``tol``.
 
-    What has to improve is the risk, or the accuracy of the ``judge`` if ``by_accuracy``, which picks the pass.
+    What has to improve is the risk, or the accuracy on held-out rows if ``by_accuracy``, which picks the pass.
     """
 
     n_passes: int
@@ -52,8 +52,8 @@ class Stop:
 
 
 @dataclass
-class Course:
-    """Risk, and accuracy of the judge if there is one, of each pass; and the state that counts."""
+class LearningCurve:
+    """Risk of each pass, accuracy on held-out rows if there are any, and the state that counts."""
 
     state: State
     risk: list[float] = field(default_factory=list)
@@ -65,41 +65,45 @@ class Diverged(Exception):
 
 
 def learn(
-    state: State, projection: Projection, stop: Stop, judge: Judge | None = None, advance: Advance = silent
-) -> Course:
+    state: State,
+    projection: Projection,
+    stop: StoppingRule,
+    held_out: EvaluationRows | None = None,
+    advance: Advance = silent,
+) -> LearningCurve:
     """Passes until the stop; the last counts, or the one with the best accuracy where that stops them."""
-    course, best, waited = Course(state), -np.inf, 0
+    curve, best, waited = LearningCurve(state), -np.inf, 0
     for _ in range(stop.n_passes):
-        course.risk.append(run_sane_pass(state, projection, advance))
-        if judge is not None:
-            course.accuracy.append(judge.accuracy(state.weights))
-        score = course.accuracy[-1] if stop.by_accuracy else -course.risk[-1]
+        curve.risk.append(run_checked_pass(state, projection, advance))
+        if held_out is not None:
+            curve.accuracy.append(held_out.accuracy(state.weights))
+        score = curve.accuracy[-1] if stop.by_accuracy else -curve.risk[-1]
         waited = 0 if score > best + (stop.tol or 0.0) else waited + 1
         if stop.by_accuracy and score >= best:  # of equals the last, whose steps were the shortest
-            course.state = state.copy()
+            curve.state = state.copy()
         best = max(best, score)
         if stop.tol is not None and waited >= PATIENCE:
             break
-    check_sane(course.state, final_risk(course.state, projection))
-    return course
+    check_converging(curve.state, final_risk(curve.state, projection))
+    return curve
 
 
-def run_sane_pass(state: State, projection: Projection, advance: Advance = silent) -> float:
+def run_checked_pass(state: State, projection: Projection, advance: Advance = silent) -> float:
     """`run_pass`, with an eye on the risk."""
     with np.errstate(over="ignore", invalid="ignore"):
         risk = run_pass(state, projection, advance)
-    check_sane(state, risk)
+    check_converging(state, risk)
     return risk
 
 
-def check_sane(state: State, risk: float) -> None:
+def check_converging(state: State, risk: float) -> None:
     """The risk must be one that steps towards the data can have."""
     if not (risk <= state.objective.hopeless and np.isfinite(state.V).all()):
         raise Diverged
 
 
 def run_block(state: State, projection: Projection, before: float) -> float:
-    """`run_pass` over a block, judged by the risk it leaves: what it found, ``before``, is not its own doing."""
+    """`run_pass` over a block, checked by the risk it leaves: what it found, ``before``, is not its own doing."""
     with np.errstate(over="ignore", invalid="ignore"):
         risk = run_pass(state, projection)
     after = final_risk(state, projection)
@@ -112,7 +116,7 @@ def final_risk(state: State, projection: Projection) -> float:
     """The risk of some rows after the last step, which no pass has seen."""
     rows, Z = projection.thinned(LOOKED_AT)
     with np.errstate(over="ignore", invalid="ignore"):
-        return Judge(projection.problem, rows, Z, state.objective).risk(state.weights)
+        return EvaluationRows(projection.problem, rows, Z, state.objective).risk(state.weights)
 
 
 def with_smaller_steps(attempt: Callable[[State], Any], state: State) -> tuple[State, Any]:

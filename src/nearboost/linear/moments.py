@@ -1,4 +1,4 @@
-"""Second moments of a sample of rows, E[x xᵀ], and their leading directions."""
+"""Second moments of a sample of rows, E[x xᵀ], their leading directions, and a scale in which they keep digits."""
 
 import warnings
 from typing import Any, Protocol
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nearboost.base.threads import count_threads, map_in_threads
-from nearboost.linear.scale import measure_scale
-from nearboost.linear.sources import Block, Rows
+from nearboost.linear.rows import Block, RowSource
 
 ROWS_AT_ONCE = 2048  # fixed, as sums depend on it in their last digits
 SMALL = 1024  # up to so many features a full decomposition is faster than a search for the leading part
 ROUNDS, SPARE = 3, 0.1  # of the search: products with the matrix, and directions beyond those asked for
-
-
 HESSIAN_SAMPLES = 10_000  # unless given
+LOOKED_AT = 256  # rows whose size is measured
+SMALLEST, LARGEST = 2.0**-6, 2.0**20  # norms of rows that are left as they are
+LEAST_SPREAD = 1e-12  # of the second moment, that must lie about the mean
 
 
 def draw_sample(ids: NDArray[np.int64], n_samples: int | None, seed: int) -> NDArray[np.int64]:
@@ -67,7 +67,7 @@ class SampleMoment:
 
 
 def measure_moment(
-    rows: Rows,
+    rows: RowSource,
     sample: NDArray[np.integer],
     weights: NDArray[np.floating],
     *,
@@ -121,7 +121,7 @@ def warn_of_few(n_rows: int, wanted: int, memory: float) -> None:
 
 
 def measure_mean(
-    rows: Rows, sample: NDArray[np.integer], weights: NDArray[np.floating], scale: float
+    rows: RowSource, sample: NDArray[np.integer], weights: NDArray[np.floating], scale: float
 ) -> NDArray[np.float64]:
     """The mean of the sampled rows times the scale, by weight."""
     total = np.zeros(rows.n_features)
@@ -207,3 +207,35 @@ def _signed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """The largest entry of each column positive, so that the signs do not depend on the library."""
     largest = np.abs(vectors).argmax(axis=0)
     return vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
+
+
+def measure_scale(rows: RowSource, sample: NDArray[np.integer], dtype: np.dtype) -> float:
+    """A power of two that brings rows of extreme size to a norm near 1; 1 for all others.
+
+    Second moments summed in ``dtype`` must be able to tell the rows from their mean.
+    """
+    size, spread = measure_size(rows, sample)
+    least = max(LEAST_SPREAD, np.sqrt(rows.n_features) * float(np.finfo(dtype).eps))
+    if 0 < spread < least:
+        raise ValueError(
+            f"Rows differ from their mean by {np.sqrt(spread):.1g} of their size, too little for second moments "
+            f"in {dtype}; subtract the mean first (StandardScaler)."
+        )
+    return 1.0 if size == 0 or SMALLEST <= size <= LARGEST else float(2.0 ** -np.round(np.log2(size)))
+
+
+def measure_size(rows: RowSource, sample: NDArray[np.integer]) -> tuple[float, float]:
+    """The root mean square of the norms of some rows, and the share of their second moment about the mean."""
+    block = rows.take(sample[:: -(-len(sample) // LOOKED_AT)]).astype(np.float64)
+    largest = float(np.abs(block.data if issparse(block) else block).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0, 0.0
+    block = block / largest  # squares must not overflow
+    mean = np.asarray(block.mean(axis=0)).ravel()
+    if issparse(block):
+        second = float((block.data**2).sum() / block.shape[0])
+        spread = max(second - float(mean @ mean), 0.0)
+    else:
+        second = float((block**2).sum() / len(block))
+        spread = float(((block - mean) ** 2).sum() / len(block))
+    return min(largest * np.sqrt(second), np.finfo(float).max), spread / second

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from nearboost.base.loss_formulas import MULTINOMIAL
-from nearboost.linear.targets import Targets
 from nearboost.losses import get_loss
 from nearboost.losses.family import LOSSES, Loss
+from nearboost.problem.targets import Labels
 
 NAMES = (*(name for name, loss in LOSSES.items() if loss.has_generator), "multinomial")
 
@@ -48,14 +48,14 @@ class Objective:
         return float(np.log(self.n_columns) + 1) if self.softmax else float(self.loss.value(-1.0))
 
     def risk(
-        self, scores: NDArray[Any], targets: Targets, rows: NDArray[np.integer], weights: NDArray[Any]
+        self, scores: NDArray[Any], labels: Labels, rows: NDArray[np.integer], weights: NDArray[Any]
     ) -> float:
         """Eq. (4.1): the mean loss over rows, by weight, and columns."""
         if self.softmax:
-            own = scores[np.arange(len(rows)), targets.classes(rows)]
+            own = scores[np.arange(len(rows)), labels.classes(rows)]
             losses = logsumexp(scores.astype(np.float64), axis=1) - own
         else:
-            losses = self.loss.value(targets.signs(rows) * scores).mean(axis=1)
+            losses = self.loss.value(labels.signs(rows) * scores).mean(axis=1)
         return float(np.average(losses, weights=weights))
 
     def curvatures(self, scores: NDArray[Any]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.linear.coordinates import Coordinates
-from nearboost.linear.problem import Problem
+from nearboost.linear.rows import Problem
 
 ROWS_AT_ONCE = 2048
 LEAST_ROOM = 2.0**24  # bytes to work in, however little memory there is for what is kept
@@ -19,14 +19,14 @@ CHUNK, POOL = 16, 16_384  # rows read in one go, and rows that are mixed before 
 
 
 @dataclass(frozen=True)
-class Mixed:
+class ShuffledRows:
     """Rows in the order of a pass: row ``rows[i]`` of all has its coordinates in ``Z[places[i]]``."""
 
     Z: NDArray[Any]
     places: NDArray[np.int64]
     rows: NDArray[np.int64]
 
-    def split(self, n_rows: int) -> "list[Mixed]":
+    def split(self, n_rows: int) -> "list[ShuffledRows]":
         """Parts of so many rows, in order."""
         parts = [slice(start, start + n_rows) for start in range(0, len(self.rows), n_rows)]
         return [replace(self, places=self.places[part], rows=self.rows[part]) for part in parts]
@@ -79,12 +79,12 @@ class Projection:
         rows = self.problem.ids[::every]
         return rows, self.project(rows) if self.kept is None else self.kept[::every, : self.n_coordinates]
 
-    def mixed(self, batch_size: int, generator: np.random.Generator) -> Iterator[Mixed]:
+    def shuffled(self, batch_size: int, generator: np.random.Generator) -> Iterator[ShuffledRows]:
         """All rows, in parts that hold whole batches but for the last."""
         ids = self.problem.ids
         if self.kept is not None:
             order = generator.permutation(len(ids))
-            yield Mixed(self.kept, order, ids[order])
+            yield ShuffledRows(self.kept, order, ids[order])
             return
         starts = CHUNK * generator.permutation(-(-len(ids) // CHUNK))
         order = (starts[:, np.newaxis] + np.arange(CHUNK)).ravel()
@@ -93,4 +93,4 @@ class Projection:
         for first in range(0, len(order), size):
             rows = np.sort(ids[order[first : first + size]])
             places = generator.permutation(len(rows))
-            yield Mixed(self.project(rows), places, rows[places])
+            yield ShuffledRows(self.project(rows), places, rows[places])

@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
-from nearboost.linear.sources import check_rows, open_rows
-from nearboost.linear.targets import Coding
+from nearboost.linear.rows import check_rows, open_rows
 from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.targets import Coding
 
 ROWS_AT_ONCE = 4096
 

@@ -5,18 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_not_negative, check_positive, check_whole
-from nearboost.linear.base import NO_HISTORY, StochasticLinearClassifier
 from nearboost.linear.choice import RANKS, Setting
+from nearboost.linear.classifier import NO_HISTORY, StochasticLinearClassifier
 from nearboost.linear.coordinates import Coordinates, Eigenvectors
 from nearboost.linear.descent import FixedMetric, Metric, Schedule, State
 from nearboost.linear.moments import draw_sample, leading_eigenpairs, measure_moment
 from nearboost.linear.objectives import Objective
-from nearboost.linear.problem import Problem
 from nearboost.linear.projection import Projection
+from nearboost.linear.rows import Problem
 from nearboost.linear.theory import MOST_ROWS, diagnose, run_theory
 from nearboost.linear.training import Method, Recipe, Training
 
@@ -32,7 +31,7 @@ class LowRankNewton(Method):
     intercept: bool
 
     def coordinates(self, problem: Problem, recipe: Recipe) -> Coordinates:
-        sample = draw_sample(problem.ids, self.n_samples, recipe.way.seed)
+        sample = draw_sample(problem.ids, self.n_samples, recipe.options.seed)
         moment, scale = measure_moment(
             problem.rows,
             sample,
@@ -214,34 +213,32 @@ class SLNDClassifier(StochasticLinearClassifier):
         rank = FIRST_RANK if self.rank is None else self.rank
         return Setting(rank, FIRST_DAMPING if self.damping is None else self.damping, given.factor), free
 
-    def _learn(self, problem: Problem, groups: NDArray[Any] | None) -> None:
+    def _learn(self, problem: Problem) -> None:
         if hasattr(self, "diagnostics_"):  # of an earlier fit
             del self.diagnostics_
         if self.step == "theory":
             self._learn_by_theory(problem)
         else:
-            super()._learn(problem, groups)
+            super()._learn(problem)
 
     def _learn_by_theory(self, problem: Problem) -> None:
         recipe = replace(self._recipe(), step=1.0)
         self._check_theory(recipe.objective, problem)
         training = Training(problem, self._method(), recipe)
-        setting = training.settle(*self._settings(), None).setting
+        setting = training.choose(*self._settings()).setting
         state = training.begin(setting, Schedule(1.0))
         Z = Projection(problem, state.coordinates, np.inf, self.n_jobs).project(problem.ids).astype(np.float64)
         n_passes = self.max_passes or 1
-        generator = np.random.default_rng(recipe.way.seed)
+        generator = np.random.default_rng(recipe.options.seed)
         order = np.concatenate([generator.permutation(len(Z)) for _ in range(n_passes)])
         with progress_bar("Learning", len(order), self.verbose) as advance:
-            course = run_theory(
-                problem, Z, recipe.objective, state.metric.values[:, 0], self.epsilon, order, advance
-            )
-        state.n_passes, state.V = n_passes, course.V.astype(problem.rows.dtype)
-        self.diagnostics_ = diagnose(course)
+            run = run_theory(problem, Z, recipe.objective, state.metric.values[:, 0], self.epsilon, order, advance)
+        state.n_passes, state.V = n_passes, run.V.astype(problem.rows.dtype)
+        self.diagnostics_ = diagnose(run)
         self.history_ = dict(NO_HISTORY)
-        self._record(course.risks[len(Z) :: len(Z)].mean(axis=1).tolist())
+        self._record(run.risks[len(Z) :: len(Z)].mean(axis=1).tolist())
         self._describe(state, setting, [], 0, training.seconds)
-        self._set_weights(state, course.V)
+        self._set_weights(state, run.V)
 
     def _check_theory(self, objective: Objective, problem: Problem) -> None:
         if objective.softmax:

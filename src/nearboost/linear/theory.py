@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, silent
 from nearboost.linear.objectives import Objective
-from nearboost.linear.problem import Problem
+from nearboost.linear.rows import Problem
 
 Array = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
 @dataclass
-class TheoryCourse:
+class TheoryRun:
     """Weights of the coordinates, the risk after each step, one column for each class, and every γ_t and η_t."""
 
     V: Array
@@ -29,7 +29,7 @@ class TheoryCourse:
 def run_theory(
     problem: Problem, Z: Array, objective: Objective, metric: Array, epsilon: float, order: NDArray[np.intp],
     advance: Advance = silent,
-) -> TheoryCourse:  # fmt: skip
+) -> TheoryRun:  # fmt: skip
     """One step for each entry of ``order``, rows of Z, for all classes at once.
 
     With q_j = z_jᵀ B z_i, p = −F' and s_j = y_j q_j, (C.8) is η = 2(1 − ε) y_i (p·s) / (F''(0) p_i ‖s‖²) and may
@@ -38,7 +38,7 @@ def run_theory(
     loss, curvature = objective.loss, objective.curvature
     shares = problem.weights[problem.ids].astype(np.float64)
     shares /= shares.sum()
-    signs = problem.targets.signs(problem.ids)
+    signs = problem.labels.signs(problem.ids)
     scores = np.zeros_like(signs)
     V = np.zeros((Z.shape[1], signs.shape[1]))
     risks, gammas, etas = (np.zeros((len(order) + extra, signs.shape[1])) for extra in (1, 0, 0))
@@ -58,14 +58,14 @@ def run_theory(
                 etas[t] = np.where(p[i] > 0, signs[i] * move / p[i], 0.0)
         risks[t + 1] = shares @ loss.value(signs * scores)
         advance()
-    return TheoryCourse(V, risks, gammas, etas)
+    return TheoryRun(V, risks, gammas, etas)
 
 
-def diagnose(course: TheoryCourse) -> dict[str, Any]:
+def diagnose(run: TheoryRun) -> dict[str, Any]:
     """Quantiles of γ_t of the weak separability assumption, and the share of negative steps."""
-    values = np.quantile(course.gammas, QUANTILES)
+    values = np.quantile(run.gammas, QUANTILES)
     return {
         "gamma": {f"{quantile:g}": float(value) for quantile, value in zip(QUANTILES, values, strict=True)},
-        "negative_steps": float((course.etas < 0).mean()),
-        "largest_rise": float(np.diff(course.risks, axis=0).max(initial=-np.inf)),
+        "negative_steps": float((run.etas < 0).mean()),
+        "largest_rise": float(np.diff(run.risks, axis=0).max(initial=-np.inf)),
     }

@@ -2,20 +2,27 @@
 
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.linear.choice import MOST_JUDGES, MOST_LEARNERS, Setting, Trial, choose, hold_out
+from nearboost.linear.choice import MOST_HELD_OUT, MOST_LEARNED, Setting, Trial, choose
 from nearboost.linear.coordinates import Coordinates
-from nearboost.linear.descent import Metric, Schedule, State, Way
-from nearboost.linear.learning import Course, Diverged, Judge, Stop, learn, with_smaller_steps
+from nearboost.linear.descent import Metric, PassOptions, Schedule, State
+from nearboost.linear.learning import (
+    Diverged,
+    EvaluationRows,
+    LearningCurve,
+    StoppingRule,
+    learn,
+    with_smaller_steps,
+)
 from nearboost.linear.objectives import Objective
-from nearboost.linear.problem import Problem
 from nearboost.linear.projection import Projection
+from nearboost.linear.rows import Problem
 
 Array = NDArray[np.float64]
 
@@ -40,7 +47,7 @@ class Recipe:
     objective: Objective
     step: float | None
     n_passes: int | None
-    way: Way
+    options: PassOptions
     early_stopping: bool
     tol: float | None
     memory: float
@@ -55,7 +62,7 @@ class Recipe:
 
     def count_steps(self, n_rows: int, n_passes: int) -> int:
         """Batches of all passes."""
-        return n_passes * -(-n_rows // self.way.batch_size)
+        return n_passes * -(-n_rows // self.options.batch_size)
 
 
 @dataclass(frozen=True)
@@ -65,14 +72,14 @@ class Choice:
     setting: Setting
     trials: list[Trial]
     held_out: NDArray[np.int64]
-    rehearsal: list[float]
+    accuracies: list[float]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What was learned, and how."""
 
-    course: Course
+    curve: LearningCurve
     choice: Choice
     seconds: dict[str, float]
 
@@ -103,15 +110,14 @@ class Training:
         now = perf_counter()
         self.seconds[name], self._since = now - self._since, now
 
-    def settle(self, start: Setting, free: set[str], groups: NDArray[Any] | None) -> Choice:
+    def choose(self, start: Setting, free: set[str]) -> Choice:
         """Choose what is free, on rows held out."""
         start = replace(start, rank=min(start.rank, len(self.coordinates.second_moments)))
         choice = Choice(start, [], self.problem.ids[:0], [])
         if free or self.recipe.early_stopping:
-            held_out = hold_out(self.problem, groups, self.recipe.way.seed)
-            choice = replace(choice, held_out=held_out)
-            if free and len(held_out):
-                choice = self._choose(choice, free)
+            choice = replace(choice, held_out=self.problem.hold_out(self.recipe.options.seed))
+            if free and len(choice.held_out):
+                choice = self._try_settings(choice, free)
         self._tick("choice")
         return choice
 
@@ -122,19 +128,19 @@ class Training:
             problem = problem.without(choice.held_out)
         coordinates = self.coordinates.first(choice.setting.rank)
         projection = Projection(problem, coordinates, recipe.memory, recipe.n_jobs, recipe.verbose)
-        judge = None
+        held_out = None
         if recipe.early_stopping and len(choice.held_out):
-            judge = Judge(problem, choice.held_out, projection.project(choice.held_out), objective)
+            held_out = EvaluationRows(problem, choice.held_out, projection.project(choice.held_out), objective)
         self._tick("projection")
         n_rows, n_passes = len(problem.ids), recipe.passes(len(problem.ids))
         tol = None if recipe.step is None else recipe.tol  # chosen steps are to come down to zero
-        stop = Stop(n_passes, tol, by_accuracy=judge is not None)
+        stop = StoppingRule(n_passes, tol, by_accuracy=held_out is not None)
         state = self.begin(choice.setting, Schedule(0.0, n_steps=recipe.count_steps(n_rows, n_passes)))
         with progress_bar("Learning", n_passes * n_rows, recipe.verbose) as advance:
-            _, course = with_smaller_steps(lambda state: learn(state, projection, stop, judge, advance), state)
-        course.accuracy = course.accuracy or choice.rehearsal[: len(course.risk)]
+            _, curve = with_smaller_steps(lambda state: learn(state, projection, stop, held_out, advance), state)
+        curve.accuracy = curve.accuracy or choice.accuracies[: len(curve.risk)]
         self._tick("passes")
-        return Outcome(course, choice, self.seconds)
+        return Outcome(curve, choice, self.seconds)
 
     def begin(self, setting: Setting, schedule: Schedule) -> State:
         """Where steps start: at zero, with a constant step where it is given, else with that of the setting."""
@@ -144,21 +150,21 @@ class Training:
             schedule = Schedule(recipe.step)
         else:
             assert setting.factor is not None
-            curvature, size = recipe.objective.curvature, recipe.way.batch_size
+            curvature, size = recipe.objective.curvature, recipe.options.batch_size
             unit = step_unit(coordinates, metric.values[:, 0], curvature, size)
             schedule = replace(schedule, first=setting.factor * unit)
-        shape = (len(coordinates.second_moments), self.problem.targets.n_columns)
+        shape = (len(coordinates.second_moments), self.problem.labels.n_columns)
         V = np.zeros(shape, dtype=self.problem.rows.dtype)
-        return State(coordinates, recipe.objective, metric, schedule, recipe.way, V, self.problem.unit)
+        return State(coordinates, recipe.objective, metric, schedule, recipe.options, V, self.problem.unit)
 
-    def _choose(self, choice: Choice, free: set[str]) -> Choice:
+    def _try_settings(self, choice: Choice, free: set[str]) -> Choice:
         """Trials on a part of the rows, several at a time."""
         recipe, problem = self.recipe, self.problem
-        remaining, generator = problem.without(choice.held_out), np.random.default_rng(recipe.way.seed)
-        learners = remaining.only(generator.permutation(remaining.ids)[:MOST_LEARNERS])
+        remaining, generator = problem.without(choice.held_out), np.random.default_rng(recipe.options.seed)
+        learners = remaining.only(generator.permutation(remaining.ids)[:MOST_LEARNED])
         wide = Projection(learners, self.coordinates, recipe.memory, recipe.n_jobs)
-        judges = np.sort(generator.permutation(choice.held_out)[: min(MOST_JUDGES, wide.pool)])
-        judge = Judge(problem, judges, wide.project(judges), recipe.objective)
+        evaluated = np.sort(generator.permutation(choice.held_out)[: min(MOST_HELD_OUT, wide.pool)])
+        held_out = EvaluationRows(problem, evaluated, wide.project(evaluated), recipe.objective)
         n_passes = recipe.passes(len(problem.ids))
         schedule = Schedule(0.0, n_steps=recipe.count_steps(len(learners.ids), n_passes))
         accuracies: dict[Setting, list[float]] = {}
@@ -166,16 +172,18 @@ class Training:
         def attempt(setting: Setting) -> Trial:
             state = self.begin(setting, schedule)
             try:
-                course = learn(state, wide.first(setting.rank), Stop(n_passes), judge)
+                curve = learn(state, wide.first(setting.rank), StoppingRule(n_passes), held_out)
             except Diverged:
                 return Trial(setting, state.schedule.first, 0.0, np.inf)
-            accuracies[setting] = course.accuracy
-            return Trial(setting, state.schedule.first, course.accuracy[-1], judge.risk(state.weights))
+            accuracies[setting] = curve.accuracy
+            return Trial(setting, state.schedule.first, curve.accuracy[-1], held_out.risk(state.weights))
 
         def attempt_all(settings: list[Setting], advance: Advance) -> list[Trial]:
             return map_in_threads(attempt, settings, recipe.n_jobs, advance)
 
         second_moments = self.coordinates.second_moments
         room = recipe.memory / (len(problem.ids) * problem.rows.dtype.itemsize)  # coordinates of every row
-        best, trials = choose(choice.setting, second_moments, free, attempt_all, len(judges), room, recipe.verbose)
+        best, trials = choose(
+            choice.setting, second_moments, free, attempt_all, len(evaluated), room, recipe.verbose
+        )
         return Choice(best, trials, choice.held_out, accuracies.get(best, []))

@@ -143,7 +143,7 @@ class Coding:
         if len(unknown):
             raise ValueError(
                 f"y holds {plain(unknown[0])}, which is not among the classes given to the first partial_fit; "
-                "announce all classes there."
+                "list all classes there."
             )
         return labels_from_classes(np.searchsorted(self.classes, y), len(self.classes))
 
@@ -164,7 +164,7 @@ def announce_coding(y: NDArray[Any], classes: ArrayLike | None) -> Coding:
     if coding.multilabel:
         return coding
     if classes is None:
-        raise ValueError("The first partial_fit must be told all classes that will come; give them as classes=.")
+        raise ValueError("The first call of partial_fit needs all classes that will come; give them as classes=.")
     names = unique_values("classes", classes)[0]
     if len(names) < 2:
         raise ValueError(f"classes={names} is one class only; a classifier needs at least two.")

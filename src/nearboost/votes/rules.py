@@ -1,6 +1,7 @@
-"""How neighbours become votes: by rank or distance (UNN, N3), or by a kernel (MLNN, MAPBoost).
+"""Who votes on whom, and how much: votes as a sparse matrix, and the rules that make them from neighbours.
 
-A third way, by the codes of iterative nearest neighbours, has a file of its own.
+Votes go by rank or distance (UNN, N3), by a kernel (MLNN, MAPBoost), or by the codes of iterative nearest
+neighbours.
 """
 
 from collections.abc import Callable
@@ -9,18 +10,60 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from nearboost.neighbors import Neighbors, as_csr
-from nearboost.votes.record import Votes
+from nearboost.codes.local import pick_among
+from nearboost.codes.series import Series, count_terms
+from nearboost.neighbors import MeasuredRows, Neighbors, as_csr, transpose
 
 CANDIDATES = (1, 3, 5, 7, 11, 15)
 VOTE_WEIGHTS = ("uniform", "rank", "gaussian")
 KERNELS = ("knn", "gaussian", "adaptive")
 NO_VOTE = 1e-6  # a kernel value below this share of the row's largest
+REGULARIZATION, COVERAGE = 0.05, 0.95  # of INN codes, as published: 62 terms
 
-Rows = NDArray[np.floating]
+Features = NDArray[np.floating]
 Weights = NDArray[np.float64]
 Kernel = str | Callable[[Weights], Weights]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes in CSR form: row i lists who votes on example i, in the order of rank, with what weight b_ij ≥ 0."""
+
+    indptr: NDArray[np.int32]
+    voters: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    n_voters: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of examples voted on."""
+        return len(self.indptr) - 1
+
+    def totals(self) -> NDArray[np.float64]:
+        """Σ of the votes on each row."""
+        return self.matrix() @ np.ones(self.n_voters)
+
+    def matrix(self) -> csr_array:
+        """The votes as a SciPy matrix, rows x voters, sharing memory."""
+        return csr_array((self.weights, self.voters, self.indptr), shape=(self.n_rows, self.n_voters))
+
+    def reversed(self) -> "Votes":
+        """The transpose: row j lists the examples R_j that j votes on."""
+        indptr, rows, weights = transpose(self.indptr, self.voters, self.weights, self.n_voters)
+        return Votes(indptr, rows, weights, self.n_rows)
+
+    def only(self, voters: NDArray[np.integer]) -> "Votes":
+        """The same votes without those of any other voter."""
+        may_vote = np.zeros(self.n_voters, dtype=bool)
+        may_vote[voters] = True
+        return self.where(may_vote[self.voters])
+
+    def where(self, keep: NDArray[np.bool_]) -> "Votes":
+        """Some of the votes."""
+        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr].astype(np.int32)
+        return Votes(indptr, self.voters[keep], self.weights[keep], self.n_voters)
 
 
 class VoteRule(Protocol):
@@ -41,10 +84,10 @@ class VoteRule(Protocol):
     def fitted(self, graph: Neighbors) -> "VoteRule":
         """The same rule with what it takes from the graph that training rows see."""
 
-    def in_training(self, graph: Neighbors, X: Rows) -> Weights:
+    def in_training(self, graph: Neighbors, X: Features) -> Weights:
         """Votes on all training rows ``X``; row j of them and of the graph is also voter j."""
 
-    def on_queries(self, neighbors: Neighbors, Q: Rows, X: Rows) -> Weights:
+    def on_queries(self, neighbors: Neighbors, Q: Features, X: Features) -> Weights:
         """Votes on rows ``Q`` that are not voters themselves; the voters are rows of ``X``."""
 
 
@@ -71,14 +114,14 @@ class PlainVotes:
         """Nothing depends on the graph."""
         return self
 
-    def in_training(self, graph: Neighbors, X: Rows | None = None) -> Weights:
+    def in_training(self, graph: Neighbors, X: Features | None = None) -> Weights:
         """See `VoteRule`; what the rows hold does not matter."""
         n_rows, k = graph.indices.shape
         if self.kind == "gaussian":
             return gaussian(graph.distances, farthest(graph))
         return np.tile(1 / np.arange(1, k + 1) if self.kind == "rank" else np.ones(k), (n_rows, 1))
 
-    def on_queries(self, neighbors: Neighbors, Q: Rows | None = None, X: Rows | None = None) -> Weights:
+    def on_queries(self, neighbors: Neighbors, Q: Features | None = None, X: Features | None = None) -> Weights:
         """See `VoteRule`; what the rows hold does not matter."""
         if self.soft_lambda is None:
             return self.in_training(neighbors)
@@ -121,12 +164,12 @@ class KernelVotes:
         apart = radius[radius > 0]  # not among duplicates
         return replace(self, sigma=float(np.median(apart if len(apart) else radius)))
 
-    def in_training(self, graph: Neighbors, X: Rows | None = None) -> Weights:
+    def in_training(self, graph: Neighbors, X: Features | None = None) -> Weights:
         """See `VoteRule`; what the rows hold does not matter."""
         radius = farthest(graph)
         return self._weigh(graph.distances, radius[graph.indices, 0] if self.density else radius)
 
-    def on_queries(self, neighbors: Neighbors, Q: Rows | None = None, X: Rows | None = None) -> Weights:
+    def on_queries(self, neighbors: Neighbors, Q: Features | None = None, X: Features | None = None) -> Weights:
         """See `VoteRule`; what the rows hold does not matter."""
         return self._weigh(neighbors.distances, farthest(neighbors))
 
@@ -151,6 +194,52 @@ class KernelVotes:
         if self.sigma == "sqrt":
             return np.sqrt(2 * radius)
         return radius if self.sigma is None else radius * float(self.sigma)
+
+
+@dataclass(frozen=True)
+class CodeVotes:
+    """A neighbour's weight in the row's INN code over its neighbours; the plain vote then is INNC among them."""
+
+    metric: str
+    n_jobs: int | None = None
+    candidates: ClassVar = (*CANDIDATES, 31, 100)
+
+    def __post_init__(self) -> None:
+        if self.metric == "cosine":
+            raise ValueError(
+                'vote_weights="inn" adds rows up, which metric="cosine" cannot measure; scale rows to unit length '
+                'and use metric="l2".'
+            )
+
+    @property
+    def alike(self) -> bool:
+        """See `VoteRule`."""
+        return False
+
+    @property
+    def fades(self) -> bool:
+        """See `VoteRule`: a neighbour that adds nothing gets no vote."""
+        return True
+
+    def fitted(self, graph: Neighbors) -> "CodeVotes":
+        """Nothing depends on the graph."""
+        return self
+
+    def in_training(self, graph: Neighbors, X: Features) -> Weights:
+        """See `VoteRule`."""
+        return self.on_queries(graph, X, X)
+
+    def on_queries(self, neighbors: Neighbors, Q: Features, X: Features) -> Weights:
+        """See `VoteRule`."""
+        from nearboost.kernels import inn as kernels
+
+        weights = np.zeros(neighbors.indices.shape)
+        if not weights.size:
+            return weights
+        series = Series(REGULARIZATION, count_terms(REGULARIZATION, COVERAGE, None), 0.0)
+        terms = pick_among(MeasuredRows(X, self.metric, self.n_jobs), series, Q, neighbors.indices)
+        kernels.weights_of(neighbors.indices, terms.picks, series.weights, np.zeros(len(X)), weights)
+        return weights
 
 
 def cast_votes(neighbors: Neighbors, weights: Weights, n_voters: int) -> Votes:

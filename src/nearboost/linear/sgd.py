@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.validation import check_choice, check_whole
-from nearboost.linear.base import StochasticLinearClassifier
+from nearboost.linear.classifier import StochasticLinearClassifier
 from nearboost.linear.coordinates import Coordinates, Features
 from nearboost.linear.descent import FixedMetric, Metric
 from nearboost.linear.moments import draw_sample, measure_mean, measure_moment
 from nearboost.linear.objectives import Objective
-from nearboost.linear.problem import Problem
+from nearboost.linear.rows import Problem
 from nearboost.linear.training import Method, Recipe
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ class OwnFeatures(Method):
     skip: int
 
     def coordinates(self, problem: Problem, recipe: Recipe) -> Coordinates:
-        rows, sample = problem.rows, draw_sample(problem.ids, self.n_samples, recipe.way.seed)
+        rows, sample = problem.rows, draw_sample(problem.ids, self.n_samples, recipe.options.seed)
         moment, factor = measure_moment(
             rows, sample, problem.weights, intercept=self.intercept, memory=recipe.memory, n_jobs=recipe.n_jobs
         )

@@ -1,6 +1,7 @@
-"""Where rows come from: an array, a memory-mapped file or a sparse matrix, read in blocks."""
+"""What linear classifiers learn from: rows of an array, a memory-mapped file or a sparse matrix, in blocks."""
 
 import mmap
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
+from nearboost.problem.held_out import hold_out
+from nearboost.problem.targets import Labels
+
 Block = Any  # dense or CSR rows
 
 
-class Rows:
+class RowSource:
     """Rows of an array in memory."""
 
     def __init__(self, X: Any) -> None:
@@ -26,7 +30,7 @@ class Rows:
         return self.X[rows]
 
 
-class MappedRows(Rows):
+class MappedRowSource(RowSource):
     """Rows of a memory-mapped file. What is read is copied, and its pages are given back at once.
 
     Mapped pages count as the process's own memory until then. Values are looked at as they are read, because a
@@ -58,9 +62,9 @@ class MappedRows(Rows):
         return block
 
 
-def open_rows(X: Any) -> Rows:
+def open_rows(X: Any) -> RowSource:
     """The way to read rows of a validated X."""
-    return MappedRows(X) if isinstance(X, np.memmap) else Rows(X)
+    return MappedRowSource(X) if isinstance(X, np.memmap) else RowSource(X)
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -98,3 +102,36 @@ def _is_mapped(X: Any) -> bool:
 def _plain(X: Any) -> Any:
     """Sparse matrices as arrays, whose @ is the matrix product."""
     return csr_array(X) if isinstance(X, csr_matrix) else X
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, their labels, weights and groups; ``ids`` are the rows that count, rising.
+
+    Weights are counted in ``unit``, so that those of a first block have mean 1.
+    """
+
+    rows: RowSource
+    labels: Labels
+    weights: NDArray[Any]
+    groups: NDArray[np.int32]
+    ids: NDArray[np.int64]
+    unit: float = 1.0
+
+    def hold_out(self, seed: int) -> NDArray[np.int64]:
+        """Rows that count, to be held out of learning: a part of them, groups kept whole."""
+        return self.ids[hold_out(self.labels.take(self.ids), self.groups[self.ids], seed)]
+
+    def only(self, ids: NDArray[np.int64]) -> "Problem":
+        """The problem of some of the rows."""
+        return replace(self, ids=np.sort(ids))
+
+    def without(self, held_out: NDArray[np.int64]) -> "Problem":
+        """The problem of all rows but these."""
+        return replace(self, ids=np.setdiff1d(self.ids, held_out, assume_unique=True))
+
+
+def mean_weight(weights: NDArray[np.float64]) -> float:
+    """The mean of the weights above zero, without overflow."""
+    largest = weights.max()
+    return float(largest * (weights[weights > 0] / largest).mean())

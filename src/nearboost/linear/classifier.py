@@ -9,22 +9,28 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from nearboost.base.threads import count_threads, one_matrix_thread
-from nearboost.base.validation import check_flag, check_positive, check_whole
+from nearboost.base.validation import check_flag, check_positive, check_weights, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
-from nearboost.linear.descent import Schedule, State, Way
+from nearboost.linear.descent import PassOptions, Schedule, State
 from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
 from nearboost.linear.objectives import Objective, check_loss
-from nearboost.linear.problem import Problem
 from nearboost.linear.projection import Projection
+from nearboost.linear.rows import Problem, check_rows, check_rows_and_labels, mean_weight, open_rows
 from nearboost.linear.scoring import LinearScores
-from nearboost.linear.sources import check_rows, check_rows_and_labels, open_rows
-from nearboost.linear.targets import Targets, announced, coding_of, names_and_numbers
 from nearboost.linear.training import Method, Recipe, Training
-from nearboost.linear.weights import mean_weight, weigh_rows
+from nearboost.problem.held_out import find_seed
+from nearboost.problem.targets import (
+    announce_coding,
+    check_some_count,
+    check_two_classes,
+    find_coding,
+    number_groups,
+    unique_values,
+    weigh_classes,
+)
 
 NO_HISTORY: dict[str, list[float]] = {"risk": [], "held_out_accuracy": []}
 # What may change between two calls of `partial_fit`, or has no part in it.
@@ -89,21 +95,21 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         self.check_parameters()
         with unchanged_on_failure(self), one_matrix_thread():
             X, y = check_rows_and_labels(self, X, y, reset=True)
-            self._coding = coding_of(y)
-            problem = self._pose(X, y, sample_weight)
+            self._coding = find_coding(y)
+            problem = self._pose(X, y, sample_weight, groups)
             check_learnable(problem, self.balanced)
-            self._learn(problem, check_groups(groups, problem.rows.n_rows))
-            self._settle()
+            self._learn(problem)
+            self._remember_parameters()
         return self
 
-    def _learn(self, problem: Problem, groups: NDArray[Any] | None) -> None:
+    def _learn(self, problem: Problem) -> None:
         training = Training(problem, self._method(), self._recipe())
-        outcome = training.run(training.settle(*self._settings(), groups))
-        choice, course = outcome.choice, outcome.course
+        outcome = training.run(training.choose(*self._settings()))
+        choice, curve = outcome.choice, outcome.curve
         self.history_ = dict(NO_HISTORY)
-        self._record(course.risk, course.accuracy)
-        self._describe(course.state, choice.setting, choice.trials, len(choice.held_out), outcome.seconds)
-        self._set_weights(course.state, course.state.weights)
+        self._record(curve.risk, curve.accuracy)
+        self._describe(curve.state, choice.setting, choice.trials, len(choice.held_out), outcome.seconds)
+        self._set_weights(curve.state, curve.state.weights)
 
     @available_if(_steps_in_batches)
     def partial_fit(
@@ -145,13 +151,13 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         with unchanged_on_failure(self), one_matrix_thread():
             X, y = check_rows_and_labels(self, X, y, reset=first)
             if first:
-                self._coding = announced(y, classes)
+                self._coding = announce_coding(y, classes)
                 problem = self._pose(X, y, sample_weight)
                 self._begin(problem, hessian_sample)
-                self._settle()
+                self._remember_parameters()
             else:
                 X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
-                problem = self._pose(X, y, sample_weight, self._state.unit)
+                problem = self._pose(X, y, sample_weight, unit=self._state.unit)
             self._continue(problem)
         return self
 
@@ -160,10 +166,10 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         others = None
         if hessian_sample is not None:
             rows = open_rows(check_rows(self, hessian_sample, reset=False))
-            ids = np.arange(rows.n_rows)
-            others = Problem(rows, problem.targets, np.ones(len(ids), dtype=rows.dtype), ids)
+            ids, groups = np.arange(rows.n_rows), number_groups(None, rows.n_rows)
+            others = Problem(rows, problem.labels, np.ones(len(ids), dtype=rows.dtype), groups, ids)
         training = Training(problem, self._method(), self._recipe(), others)
-        choice = training.settle(*self._settings(), None)
+        choice = training.choose(*self._settings())
         horizon = training.recipe.count_steps(len(problem.ids), 1)
         self._state = training.begin(choice.setting, Schedule(0.0, horizon=horizon))
         self.history_ = dict(NO_HISTORY)
@@ -180,7 +186,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         self._record([risk])
         self._set_weights(state, state.weights)
 
-    def _settle(self) -> None:
+    def _remember_parameters(self) -> None:
         """Keep the parameters that later blocks are bound to."""
         parameters = self.get_params(deep=False)
         self._settled = {name: value for name, value in parameters.items() if name not in FREE_LATER}
@@ -199,7 +205,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
                     "set it back, or start again with fit or a clone."
                 )
         if classes is not None and not self._coding.multilabel:
-            names = names_and_numbers("classes", classes)[0]
+            names = unique_values("classes", classes)[0]
             if not np.array_equal(names, self.classes_):
                 raise ValueError(f"classes={names} must be those of the first call, {self.classes_}, or None.")
 
@@ -242,18 +248,25 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         self._state = replace(state, coordinates=state.coordinates.at_rest())
         self._objective = state.objective
 
-    def _pose(self, X: Any, y: Any, sample_weight: ArrayLike | None, unit: float | None = None) -> Problem:
-        """Rows, codes and weights in their unit, by default their mean; rows of weight 0 do not count."""
-        rows, targets = open_rows(X), self._coding.encode(y)
-        weights = weigh_rows(sample_weight, self.class_weight, y, self._coding, targets)
+    def _pose(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+        unit: float | None = None,
+    ) -> Problem:
+        """Rows, labels, groups, and weights in their unit (their mean); rows of weight 0 do not count."""
+        rows, coding = open_rows(X), self._coding
+        labels, groups = coding.encode(y), number_groups(groups, rows.n_rows)
+        weights = check_weights(sample_weight, rows.n_rows)
+        weights = weights * weigh_classes(self.class_weight, y, coding.classes, coding.multilabel)
+        check_some_count(weights)
         unit = mean_weight(weights) if unit is None else unit
-        return Problem(rows, targets, (weights / unit).astype(rows.dtype), np.flatnonzero(weights > 0), unit)
+        counted = np.flatnonzero(weights > 0)
+        return Problem(rows, labels, (weights / unit).astype(rows.dtype), groups, counted, unit)
 
     def _recipe(self) -> Recipe:
-        seed = 0 if self.random_state is None else self.random_state
-        generator = check_random_state(seed)  # which refuses what is no seed
-        if not isinstance(seed, int | np.integer):
-            seed = generator.randint(2**31 - 1)
         multilabel = self._coding.multilabel
         name = self.loss if self.loss != "auto" else "log" if multilabel else "multinomial"
         if name == "multinomial" and multilabel:
@@ -266,7 +279,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
             objective=Objective(name, self._coding.n_columns),
             step=None if isinstance(self.step, str) else float(self.step),
             n_passes=self.max_passes,
-            way=Way(self.batch_size, self.balanced, self.average, int(seed)),
+            options=PassOptions(self.batch_size, self.balanced, self.average, find_seed(self.random_state)),
             early_stopping=self.early_stopping,
             tol=self.tol,
             memory=self.memory,
@@ -309,20 +322,10 @@ def unchanged_on_failure(estimator: StochasticLinearClassifier) -> Iterator[None
         raise
 
 
-def check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """One group number per row."""
-    if groups is None:
-        return None
-    given = np.asarray(groups)
-    if given.shape != (n_rows,):
-        raise ValueError(f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample.")
-    return names_and_numbers("groups", given)[1]
-
-
 def check_learnable(problem: Problem, balanced: bool) -> None:
     """More than one class must have rows that count; labels may be missing, but not all where they are drawn."""
-    targets: Targets = problem.targets
-    if balanced and targets.multilabel and np.all(targets.classes(problem.ids) < 0):
+    classes = problem.labels.classes(problem.ids)
+    if not problem.labels.multilabel:
+        check_two_classes(classes)
+    elif balanced and np.all(classes < 0):
         raise ValueError("balanced=True has nothing to draw, since no row that counts has a label; check y.")
-    if not targets.multilabel and len(np.unique(targets.classes(problem.ids))) < 2:
-        raise ValueError("All samples that count are of one class; a classifier needs at least two classes.")

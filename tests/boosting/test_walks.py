@@ -1,0 +1,11 @@
+"""One way through the package: a fit, and an answer, run through few files."""
+
+from benchmarks.walks import walks
+
+
+def test_files_on_the_way():
+    found = walks()
+    assert len(found["fit"]) <= 19, found["fit"]
+    assert len(found["predict"]) <= 15, found["predict"]
+    assert len(found["predict_proba"]) <= 14, found["predict_proba"]
+    assert "neighbors/search.py" in found["predict"]  # the look is not blind
