@@ -58,15 +58,15 @@ def listing(root: Path | None = None) -> list[dict[str, Any]]:
             "minutes": experiment.minutes, "missing": experiment.missing, "alias_of": None,
         })  # fmt: skip
     for alias, name in ALIASES.items():
-        of = next(entry for entry in found if entry["name"] == name)
-        found.append({**of, "name": alias, "alias_of": name})
+        entry = next(entry for entry in found if entry["name"] == name)
+        found.append({**entry, "name": alias, "alias_of": name})
     return found
 
 
 def needs(key: str, root: Path | None) -> dict[str, Any]:
     """A set, where it must lie, and what stands in for it."""
-    own = [place.path for place in SOURCES[key] if not place.is_stand_in]
-    stand_ins = {place.title: place.path for place in SOURCES[key] if place.is_stand_in}
+    own = [source.path for source in SOURCES[key] if source.path and not source.is_stand_in]
+    stand_ins = {source.title: source.path for source in SOURCES[key] if source.is_stand_in}
     there = None if root is None else is_available(key, root)
     return {"set": TITLES[key], "paths": own, "stand_ins": stand_ins, "there": there}
 

@@ -124,6 +124,7 @@ def test_listing_says_what_is_needed_where(root, tmp_path):
     assert set(entries) == set(experiments()) | set(ALIASES)
     assert data_text(entries["n3-table-4"]) == "Caltech-256: caltech256; stand-in Caltech-101: caltech101 (there)"
     assert data_text(entries["inn-table-4"]) == "PASCAL VOC 2007: VOC2007; no stand-in (there)"
+    assert data_text(entries["ours-table-metrics"]).startswith("digits (there)\n")
     assert "cannot run yet" in data_text(entries["thesis-table-5.1"])
     assert entries["thesis-figure-3.1"]["alias_of"] == "n3-figure-1"
     nothing = {entry["name"]: entry for entry in listing(tmp_path)}
