@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from dataclasses import is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 
 import numpy as np
@@ -42,11 +42,20 @@ THINGS = public_things()
 ESTIMATORS = [thing for thing in THINGS if inspect.isclass(thing) and issubclass(thing, BaseEstimator)]
 
 
+def fields_of(thing):
+    return fields(thing) if is_dataclass(thing) else ()
+
+
 def parameters_of(function):
     """Names, with their stars, and defaults."""
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     found = inspect.signature(function).parameters.values()
-    return {stars.get(one.kind, "") + one.name: one.default for one in found if one.name not in ("self", "cls")}
+    made = {one.name: one.default_factory() for one in fields_of(function) if one.default_factory is not MISSING}
+    return {
+        stars.get(one.kind, "") + one.name: made.get(one.name, one.default)
+        for one in found
+        if one.name not in ("self", "cls")
+    }
 
 
 def documented_parameters(function):

@@ -63,7 +63,20 @@ class Dataset:
         return f"Dataset({self.name}: {len(self):,} {self.kind} of {len(self.classes):,} classes)"
 
     def images(self, *, thumbnails: bool = False, keep_pixels: bool = False) -> ImageSet:
-        """The items as images that are hashed and decoded once, see `ImageSet`."""
+        """The items as images that are hashed and decoded once, see `ImageSet`.
+
+        Parameters
+        ----------
+        thumbnails : bool, default=False
+            Keep a small picture of each image.
+        keep_pixels : bool, default=False
+            Keep the pixels of each image once it is decoded.
+
+        Returns
+        -------
+        ImageSet
+            The images.
+        """
         return ImageSet(list(self.items), thumbnails=thumbnails, keep_pixels=keep_pixels, contents=self.contents)
 
     @property
