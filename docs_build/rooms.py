@@ -13,9 +13,9 @@ from textwrap import wrap
 ROOT = Path(__file__).resolve().parents[1]
 DRAWING = ROOT / "docs" / "design" / "rooms.svg"
 
-LEFT, TOP = 92, 52
-ROOM, HEIGHT = 222, 62  # size of a room
-ACROSS, DOWN = 246, 92  # from one column or floor to the next
+LEFT, TOP = 78, 52
+ROOM, HEIGHT = 236, 68  # size of a room
+ACROSS, DOWN = 250, 100  # from one column or floor to the next
 ROUND = 8  # radius of corners
 
 COLUMNS = {
@@ -27,17 +27,17 @@ WIDE = ("kernels", "base")  # on which all others stand
 
 # A walk is the calls of one room, in order, and how far beside that room's left edge each leaves it.
 WALKS = {
-    "row": ("boosting", {"problem": 111, "neighbors": -28, "votes": 160, "losses": 184, "kernels": -52}),
-    "picture": ("compare", {"datasets": 192, "catalogue": 32, "features": 152, "measures": 72, "pages": 112}),
+    "row": ("boosting", {"problem": 118, "neighbors": -28, "votes": 170, "losses": 194, "kernels": -52}),
+    "picture": ("compare", {"datasets": 206, "catalogue": 34, "features": 163, "measures": 77, "pages": 120}),
 }
 LABELS = {"row": "A row to a label", "picture": "A picture to a report"}
 
 STYLE = """
-text { font: 11.5px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif }
+text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif }
 path { fill: none; stroke-width: 2 }
 .paper { fill: #ffffff } .floor { stroke: #e3e7ec; stroke-width: 1 }
 .room { fill: #f2f4f7; stroke: #8a94a3 } .text { fill: #48525f }
-.name { fill: #111827; font-size: 15px; font-weight: 600 } .number { fill: #ffffff; font-weight: 600 }
+.name { fill: #111827; font-size: 17px; font-weight: 600 } .number { fill: #ffffff; font-weight: 600 }
 .row { stroke: #1f6fb4 } .picture { stroke: #b4530f } .row-mark { fill: #1f6fb4 } .picture-mark { fill: #b4530f }
 @media (prefers-color-scheme: dark) {
   .paper { fill: #14181f } .floor { stroke: #2a323e }
@@ -78,7 +78,7 @@ def width_of(room: str) -> int:
 
 def lines_of(room: str) -> list[str]:
     """The purpose in lines that fit into the room."""
-    return wrap(read_purpose(room), width_of(room) // 7)
+    return wrap(read_purpose(room), width_of(room) // 8 + 1)
 
 
 def draw_room(room: str, corner: Point) -> str:
@@ -86,9 +86,9 @@ def draw_room(room: str, corner: Point) -> str:
     return "\n".join(
         [
             f'<rect class="room" x="{x}" y="{y}" width="{width_of(room)}" height="{HEIGHT}" rx="6"/>',
-            f'<text class="name" x="{x + 12}" y="{y + 22}">{room}</text>',
+            f'<text class="name" x="{x + 10}" y="{y + 23}">{room}</text>',
             *(
-                f'<text class="text" x="{x + 12}" y="{y + 39 + 14 * i}">{escape(t)}</text>'
+                f'<text class="text" x="{x + 10}" y="{y + 42 + 16 * i}">{escape(t)}</text>'
                 for i, t in enumerate(lines_of(room))
             ),
         ]
@@ -107,7 +107,7 @@ def route(caller: Point, callee: str, corner: Point, beside: float) -> list[Poin
     if 0 < x - to_x <= ACROSS:  # the column on the left: its right side
         return [(corridor, y + HEIGHT), (corridor, to_y + HEIGHT / 2), (to_x + ROOM, to_y + HEIGHT / 2)]
     top = to_x + ROOM / 2
-    gap += (beside - 172) / 3 if to_x > x else 0  # two lines in one gap
+    gap += (beside - 182) / 3 if to_x > x else 0  # two lines in one gap
     return [(corridor, y + HEIGHT), (corridor, gap), (top, gap), (top, to_y)]
 
 
@@ -169,7 +169,7 @@ def draw_legend(y: float) -> str:
 def draw() -> str:
     floors = read_floors()
     corners = place_rooms(floors)
-    width, height = LEFT + 3 * ACROSS + ROOM + 24, TOP + DOWN * len(floors)
+    width, height = LEFT + 3 * ACROSS + ROOM + 16, TOP + DOWN * len(floors)
     downstairs = f"M{corners['cli'][0] + ROOM / 2:g},{corners['cli'][1] + HEIGHT} v{DOWN - HEIGHT}"
     heads = "\n".join(
         f'<marker id="{walk}" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="5" markerHeight="5" '

@@ -1,1 +1,1 @@
-"""Boosted neighbours: one engine, thin classifiers on it."""
+"""Neighbours that learn: one engine, thin classifiers."""

@@ -1,1 +1,1 @@
-"""Rows as sparse sums of samples: INN codes and l1 codes."""
+"""Rows as sparse sums of samples: INN and l1 codes."""

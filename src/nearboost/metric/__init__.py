@@ -1,1 +1,1 @@
-"""Linear maps learned from labels: metrics for neighbours."""
+"""Linear maps learned from labels, for neighbours."""
