@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.machine import read_results, write_results
 from benchmarks.tables import markdown
 from nearboost import ITML
-from nearboost.metric.constraints import choose_bounds, draw_pairs
+from nearboost.metric.itml import choose_bounds, draw_pairs
 
 ENVIRONMENT = Path(__file__).resolve().parent / "cache" / "metric-learn"
 REQUIREMENTS = ("metric-learn==0.7.0", "scikit-learn==1.7.*")

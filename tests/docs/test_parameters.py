@@ -17,7 +17,7 @@ from nearboost.boosting.queries import Explanation
 from nearboost.features.base import FixedDescriptor
 from nearboost.features.embedding import Network
 from nearboost.features.store import Entry
-from nearboost.inn.explanation import CodeExplanation
+from nearboost.inn.code_classifier import CodeExplanation
 from nearboost.neighbors import SearchMethod
 
 # What public methods return or take, and what a back end of search implements.

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from codes.problems import random_rows
 from nearboost import INNCoder
-from nearboost.codes import gram
+from nearboost.codes import products
 
 X, Q = random_rows(0)
 
@@ -92,12 +92,12 @@ def test_progress_is_shown_when_asked_for(capsys):
 
 
 def test_memory_is_asked_for(monkeypatch):
-    assert gram.free_memory() > 0
-    monkeypatch.setattr(gram, "free_memory", lambda: 6e9)
-    assert gram.usable_memory(None) == 3e9
-    assert gram.usable_memory(5.0) == 5.0
-    monkeypatch.setattr(gram, "free_memory", lambda: 6e10)
-    assert gram.usable_memory(None) == 8e9
+    assert products.free_memory() > 0
+    monkeypatch.setattr(products, "free_memory", lambda: 6e9)
+    assert products.usable_memory(None) == 3e9
+    assert products.usable_memory(5.0) == 5.0
+    monkeypatch.setattr(products, "free_memory", lambda: 6e10)
+    assert products.usable_memory(None) == 8e9
 
 
 def test_one_sample():

@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from nearboost.base.local_sets import LocalSet, LocalSets
-from nearboost.inn import descriptors
 from nearboost.inn.naive_bayes import NaiveBayesNN
 from reference import naive_bayes
 
@@ -104,7 +103,7 @@ def test_threads_and_blocks(representation, monkeypatch):
     np.testing.assert_array_equal(model.decision_function(QUERIES), expected)
     np.testing.assert_array_equal(np.vstack([model.decision_function([image]) for image in QUERIES]), expected)
     for size in (1, 7, 20):
-        monkeypatch.setattr(descriptors, "DESCRIPTORS_AT_ONCE", size)
+        monkeypatch.setattr("nearboost.inn.naive_bayes.DESCRIPTORS_AT_ONCE", size)
         np.testing.assert_array_equal(model.decision_function(QUERIES), expected)
 
 

@@ -304,7 +304,7 @@ def test_wrong_settings(estimator, settings, message):
         (LPP(bandwidth=0), "bandwidth=0 must be a number above 0"),
         (SRLP(regularization=0), "regularization=0 must be a number above 0"),
         (SRLP(neighborhood=0), "neighborhood=0 must be a whole number"),
-        (SRLP(regularization=1e9), "All weights between rows are 0, .*; lower regularization, or bring rows to"),
+        (SRLP(regularization=1e9), "All weights between rows are 0, .*; lower regularization, or scale rows to"),
         (LPP(bandwidth=1e-9), "All weights between rows are 0, .*; raise bandwidth or use None"),
     ],
 )

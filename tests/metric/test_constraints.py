@@ -7,8 +7,7 @@ import pytest
 
 from metric.problems import noisy_rows
 from nearboost import ITML
-from nearboost.metric.constraints import MOST_SAMPLED, draw_pairs
-from nearboost.metric.itml import prior_factor
+from nearboost.metric.itml import MOST_SAMPLED, draw_pairs, prior_factor
 
 
 def as_set(pairs):

@@ -57,8 +57,9 @@ _RECORDS = {
     "nearboost.features.clustering": ("Mixture", "Scale"),
     "nearboost.features.ica": ("GeneralizedGaussians",),
     "nearboost.inn.crc": ("RidgeCodes", "RidgeResiduals", "RidgeSums"),
-    "nearboost.inn.decisions": ("ClassSums", "OwnResiduals", "SharedResiduals"),
-    "nearboost.inn.evidence": ("NearestNearby", "NearestOfClasses"),
+    "nearboost.inn.decisions": (
+        *("ClassSums", "NearestNearby", "NearestOfClasses", "OwnResiduals", "SharedResiduals"),
+    ),
     "nearboost.inn.naive_bayes": ("QuietCodes",),
     "nearboost.inn.src": ("LassoCoder",),
     "nearboost.linear.coordinates": ("Eigenvectors", "Features"),

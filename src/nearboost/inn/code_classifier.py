@@ -1,6 +1,7 @@
 """What classifiers by codes share: rows in, a number for each class out, the largest wins."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_choice, check_flag, check_weights
 from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
-from nearboost.inn.explanation import CodeExplanation
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
 
@@ -127,6 +127,31 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows: NDArray[Any] = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         return unit_rows(rows) if self._fitted_normalize else rows
+
+
+@dataclass(frozen=True)
+class CodeExplanation:
+    """The samples behind one decision.
+
+    Attributes
+    ----------
+    samples : ndarray of shape (n_samples_in_code,)
+        Training rows in the code, heaviest first.
+    weights : ndarray of shape (n_samples_in_code,)
+        Weight of each.
+    labels : ndarray of shape (n_samples_in_code,)
+        Class of each.
+    scores : ndarray of shape (n_classes,)
+        Score of each class; the largest wins.
+    classes : ndarray of shape (n_classes,)
+        Class labels.
+    """
+
+    samples: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    labels: NDArray[Any]
+    scores: NDArray[np.float64]
+    classes: NDArray[Any]
 
 
 class SparseCodeClassifier(CodeClassifier):

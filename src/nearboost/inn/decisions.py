@@ -1,4 +1,4 @@
-"""From codes to a number for each class."""
+"""From codes, or from neighbours, to a number for each class."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nearboost.codes.dictionary import CodingParameters, Dictionary, residuals
+from nearboost.neighbors import NeighborSearch
 
 Scores = NDArray[np.float64]
 Coder = Callable[[NDArray[Any]], csr_array]
@@ -87,6 +88,31 @@ class SharedResiduals:
         codes, n_classes = by_class(self._coder(Q), self._starts), len(self._starts)
         distances = residuals(self._samples, Q, codes, n_classes)
         return -distances, winners_of(codes, distances, self._order)
+
+
+class NearestOfClasses:
+    """Minus the squared distance to the nearest descriptor of each class: a search for each."""
+
+    def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], n_jobs: int | None) -> None:
+        self._searches = [NeighborSearch(X[classes == c], n_jobs=n_jobs) for c in range(classes.max() + 1)]
+
+    def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
+        return -np.hstack([search.search(Q, 1).distances ** 2 for search in self._searches])
+
+
+class NearestNearby:
+    """The same among a descriptor's nearest; a class that has none of them is as far as the farthest of them."""
+
+    def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], n_near: int, n_jobs: int | None) -> None:
+        self._search = NeighborSearch(X, n_jobs=n_jobs)
+        self._classes, self._n_near = classes, n_near
+
+    def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
+        found = self._search.search(Q, self._n_near)
+        squares = found.distances**2
+        evidence = np.repeat(-squares[:, -1:], self._classes.max() + 1, axis=1)
+        np.maximum.at(evidence, (np.arange(len(Q))[:, np.newaxis], self._classes[found.indices]), -squares)
+        return evidence
 
 
 def shares_of(sums: Scores) -> Scores:

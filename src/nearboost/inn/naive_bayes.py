@@ -1,7 +1,7 @@
 """NBNN and its relatives: an image is of the class that explains its local descriptors best."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,13 +19,12 @@ from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.dictionary import Dictionary, check_coding
 from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.coder import INNCoder
-from nearboost.inn.decisions import ClassSums, Decision, shares_of
-from nearboost.inn.descriptors import blocks_of, read_image, stack
-from nearboost.inn.evidence import NearestNearby, NearestOfClasses
+from nearboost.inn.decisions import ClassSums, Decision, NearestNearby, NearestOfClasses, shares_of
 from nearboost.problem.classifier import ScoredClassifierMixin
 
 REPRESENTATIONS = ("inn", "nn", "l1")
 REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
+DESCRIPTORS_AT_ONCE = 16384
 
 
 def _sums_decide(classifier: "NaiveBayesNN") -> bool:
@@ -134,13 +133,13 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         check_classification_targets(labels)
         if len(sets) != len(labels):
             raise ValueError(f"There are {len(sets)} images and {len(labels)} labels; give one label per image.")
-        self.classes_, of_images = np.unique(labels, return_inverse=True)
+        self.classes_, encoded = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             given = "The labels hold only one class" if len(labels) else "There are no images"
             raise ValueError(f"{given}; give images of two classes or more.")
         images = [read_image(sets, number) for number in range(len(sets))]
         lengths = [len(rows) for rows in images]
-        classes = np.repeat(of_images, lengths)
+        classes = np.repeat(encoded, lengths)
         descriptors = stack(images)
         empty = np.flatnonzero(np.bincount(classes, minlength=len(self.classes_)) == 0)
         if empty.size:
@@ -266,3 +265,60 @@ def warn_of_empty(lengths: list[int]) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def read_image(sets: LocalSets, number: int) -> NDArray[Any]:
+    """One image's descriptors as finite float32 or float64 numbers, one a row; none give a matrix of no rows."""
+    try:
+        values = np.asarray(sets[number].values)
+    except ValueError as error:
+        raise ValueError(f"Image {number} could not be read as a matrix of descriptors: {error}") from error
+    if not values.size:
+        return np.empty((0, values.shape[-1]), dtype=np.float32)
+    if values.ndim != 2:
+        raise ValueError(
+            f"Image {number} has descriptors of shape {values.shape}; give a matrix with one in each row."
+        )
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"Image {number} has descriptors of type {values.dtype}; give real numbers.")
+    rows = np.asarray(values, dtype=values.dtype if values.dtype == np.float32 else np.float64)
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"Descriptor {np.argmin(finite)} of image {number} holds NaN or infinity; drop it or fill in numbers."
+        )
+    return rows
+
+
+def stack(images: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The descriptors of all images, one after the other; all must be of one width."""
+    filled = [number for number, rows in enumerate(images) if len(rows)]
+    if not filled:
+        raise ValueError("No image has any descriptors; give images that have some.")
+    width = images[filled[0]].shape[1]
+    for number in filled:
+        check_width(number, images[number], width, f"those of image {filled[0]}")
+    return np.ascontiguousarray(np.concatenate([images[number] for number in filled]))
+
+
+def check_width(number: int, rows: NDArray[Any], width: int, others: str) -> None:
+    """An image's descriptors must be as wide as the others, unless there are none."""
+    if len(rows) and rows.shape[1] != width:
+        raise ValueError(
+            f"The descriptors of image {number} have {rows.shape[1]} numbers and {others} have {width}; "
+            "describe all images in the same way."
+        )
+
+
+def blocks_of(sets: LocalSets, width: int) -> Iterator[tuple[list[int], NDArray[Any]]]:
+    """Some images at a time: how many descriptors each has, and all of them stacked."""
+    block: list[NDArray[Any]] = []
+    n_waiting = 0
+    for number in range(len(sets)):
+        rows = read_image(sets, number)
+        check_width(number, rows, width, "those of the fitted images")
+        block.append(rows.reshape(-1, width))
+        n_waiting += len(rows)
+        if n_waiting >= DESCRIPTORS_AT_ONCE or number == len(sets) - 1:
+            yield [len(image) for image in block], np.ascontiguousarray(np.concatenate(block))
+            block, n_waiting = [], 0

@@ -8,8 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_positive
-from nearboost.metric.constraints import check_spread
-from nearboost.metric.linear import LinearMetric
+from nearboost.metric.linear import LinearMetric, check_spread
 
 ROWS_PER_BLOCK = 1024
 NO_SPREAD = 1e-12  # relative to the other spread: within classes, or between them

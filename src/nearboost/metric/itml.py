@@ -10,15 +10,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_choice, check_positive, check_whole
-from nearboost.kernels.itml import sweep_pairs
-from nearboost.metric.constraints import check_bounds, check_pairs, check_spread, choose_bounds, draw_pairs
-from nearboost.metric.linear import LinearMetric
+from nearboost.kernels.itml import NEGLIGIBLE, sweep_pairs
+from nearboost.metric.linear import LinearMetric, check_spread
 
 PRIORS = ("identity", "covariance")
+PERCENTILES = (5, 95)  # of squared distances: what counts as near, and as far
+MOST_SAMPLED = 5_000  # pairs of rows to take the percentiles of
 LEAST_SHRINKAGE = 1e-6
 LARGEST_GAMMA = 1e12  # 1/(γ + 1) must stay above the rounding of 1
 LEAST_PIVOT, WIDENING = 1e-12, 1e-10  # both far above rounding: A is positive definite in float64 as well
@@ -275,3 +277,59 @@ def split_metric(factor: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
         metric[np.diag_indices_from(metric)] *= 1 + WIDENING
         components = np.linalg.cholesky(metric).T
     return components, metric
+
+
+def draw_pairs(n_rows: int, n_pairs: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
+    """So many different pairs of different rows, all equally likely; every pair where there are not as many.
+
+    The number q·m + r stands for the pair of r and r + q + 1 (modulo m): each pair has one number.
+    """
+    n_all = n_rows * (n_rows - 1) // 2
+    numbers = sample_without_replacement(n_all, min(n_pairs, n_all), random_state=random_state)
+    q, r = np.divmod(numbers, n_rows)
+    return np.stack([r, (r + q + 1) % n_rows], axis=1).astype(np.intp)
+
+
+def choose_bounds(
+    X: NDArray[np.floating], factor: NDArray[np.float64], random_state: np.random.RandomState
+) -> NDArray[np.float64]:
+    """The 5th and 95th percentile of ‖G(x_i − x_j)‖² over pairs of rows; equal rows do not count."""
+    first, second = draw_pairs(len(X), MOST_SAMPLED, random_state).T
+    differences = X[first].astype(np.float64) - X[second]
+    squared = np.einsum("ij,ij->i", images := differences @ factor.T, images)
+    squared = squared[squared > 0]
+    if not len(squared):
+        raise ValueError(f"All of {len(first)} pairs of rows drawn from X are equal; give bounds=(near, far).")
+    far = np.percentile(squared, PERCENTILES[1])  # unlike the largest distance, not an outlier's
+    return np.percentile(squared[squared > NEGLIGIBLE * far], PERCENTILES)
+
+
+def check_bounds(bounds: ArrayLike) -> NDArray[np.float64]:
+    """Two numbers, 0 < near ≤ far."""
+    sentence = f"bounds={bounds!r} must be two squared distances, 0 < near <= far, or None."
+    try:
+        checked = np.array(bounds, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(sentence) from None
+    if checked.shape != (2,) or not 0 < checked[0] <= checked[1] < np.inf:
+        raise ValueError(sentence)
+    return checked
+
+
+def check_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Pairs as indices of rows, and whether each is of one kind."""
+    indices: NDArray[Any] = np.asarray(pairs)
+    if indices.ndim != 2 or indices.shape[1] != 2 or not len(indices):
+        raise ValueError(f"pairs has shape {indices.shape}; give two row numbers for each pair, shape (n, 2).")
+    if not np.issubdtype(indices.dtype, np.integer):
+        raise ValueError(f"pairs holds {indices.dtype} values; give whole numbers, the rows of X.")
+    if indices.min() < 0 or indices.max() >= n_rows:
+        raise ValueError(
+            f"pairs names rows from {indices.min()} to {indices.max()}; X has rows 0 to {n_rows - 1}."
+        )
+    flags: NDArray[Any] = np.asarray(same)
+    if flags.shape != (len(indices),):
+        raise ValueError(f"same has shape {flags.shape} for {len(indices)} pairs; give one flag per pair.")
+    if flags.dtype != np.bool_:  # −1 for "different" would count as True
+        raise ValueError(f"same holds {flags.dtype} values; give True for pairs of one kind and False for others.")
+    return indices.astype(np.intp), flags

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+SPREADS = (1e-140, 1e140)  # squares of these, and their reciprocals, are far from the ends of float64
 
 
 class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -20,3 +23,16 @@ class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def check_spread(X: NDArray[np.floating]) -> None:
+    """Rows must differ, by amounts whose squares float64 can hold."""
+    with np.errstate(over="ignore"):
+        spread = np.max(X.max(axis=0).astype(np.float64) - X.min(axis=0))
+    if spread == 0:
+        raise ValueError("All rows of X are equal; give rows that differ.")
+    if not SPREADS[0] < spread < SPREADS[1]:
+        raise ValueError(
+            f"The values of X spread over {spread:.1g}, too {'far' if spread > 1 else 'little'} for squared "
+            "distances in float64; multiply X by a constant first."
+        )

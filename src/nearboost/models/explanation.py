@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.image_set import ImageSet
 from nearboost.boosting.queries import Explanation
-from nearboost.inn.explanation import CodeExplanation
+from nearboost.inn.code_classifier import CodeExplanation
 from nearboost.models.items import open_items
 from nearboost.models.model import Model
 from nearboost.models.prediction import names_of
