@@ -5,7 +5,6 @@ steps, UNN's) boosts one class problem. Classes are independent, so results do n
 Boosting starts from nothing or from the plain vote; `Leverage` is what learned coefficients make voters say.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -283,27 +282,25 @@ class ClassBooster(Protocol):
 def boost(
     problems: ClassProblems,
     rule: StepRule,
-    n_rounds: int | Sequence[int],
+    n_rounds: int,
     *,
     random_state: np.random.RandomState | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
     title: str = "Boosting",
 ) -> list[BoostingRun]:
-    """Boost every problem; ``n_rounds`` is one number or one per problem."""
-    n_problems = rule.n_problems(problems.labels)
-    rounds = np.broadcast_to(np.asarray(n_rounds), (n_problems,))
-    booster = rule.prepare(problems)
+    """Boost every problem, each for at most ``n_rounds`` rounds."""
+    n_problems, booster = rule.n_problems(problems.labels), rule.prepare(problems)
     # Seeds are drawn for all classes beforehand, so that threads cannot change the draws.
     seeds = np.zeros(n_problems, dtype=int)
     if random_state is not None:
         seeds = random_state.randint(2**31, size=n_problems)
 
     def boost_one(column: int) -> BoostingRun:
-        draws = np.random.default_rng(seeds[column]).random(rounds[column] if random_state is not None else 0)
-        return booster.boost(column, int(rounds[column]), draws, advance)
+        draws = np.random.default_rng(seeds[column]).random(n_rounds if random_state is not None else 0)
+        return booster.boost(column, n_rounds, draws, advance)
 
-    with progress_bar(title, int(rounds.sum()), verbose) as advance:
+    with progress_bar(title, n_problems * n_rounds, verbose) as advance:
         return map_in_threads(boost_one, range(n_problems), n_jobs)
 
 

@@ -69,11 +69,13 @@ class NewtonBooster:
             rule.learning_rate * loss.newton_constant,
             ORACLES.index(rule.oracle),
         )
+        # Who may be picked: voters on enough rows that count, with a denominator Σ v b² to divide by.
         v = problems.weights.product
         count, squares = np.empty(n_voters, dtype=np.int64), np.empty(n_voters)
         newton.reverse_totals(self._graph, v, count, squares)
         eligible = (count >= max(1, rule.min_reverse_neighbors)) & (squares > 0)
         self._examples = NewtonExamples(v, problems.weights.held_out, squares, eligible)
+        # Every row as if it were on the rest's side, and nobody of the class voted on it: true of most rows.
         self._own_offset, self._rest_offset = rule.offsets(problems.labels)
         self._margin = self._rest_offset.copy()
         if problems.plain_vote is not None:

@@ -133,13 +133,30 @@ class EdgeBooster:
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> BoostingRun:
         """See the engine."""
         kernels, graph, labels = self._kernels, self._graph, self._problems.labels
-        n_voters, held_out = self._problems.votes.n_voters, self._problems.weights.held_out
         if self._rule.one_vs_all:
             classes, n_classes = (labels.codes(column) > 0).astype(np.int32), 2
         else:
             classes, n_classes = labels.classes().astype(np.int32), labels.n_classes
+        step, state = self._step(n_classes), self._start_state(classes)
+        kernels.side_sums(graph, state)
+        state.two_sided[:] = (state.agree > 0) & (state.differ > 0)
+        kernels.plant_tree(graph, step, state)
+        record, measures = empty_record(n_rounds), empty_measures(n_rounds)
+        record.risk[0], record.held_risk[0] = 1.0, 1.0  # both start weights sum to 1
+        done, over = 0, False
+        while done < n_rounds and not over:  # one problem may be all there is: its rounds move the bar
+            stop = min(n_rounds, done + ROUNDS_PER_STEP)
+            reached = kernels.edge_rounds(graph, step, state, record, measures, done, stop)
+            over = reached < stop
+            advance((n_rounds if over else stop) - done)
+            done = reached
+        record.deltas[:done] /= self._unit
+        return run_from(record, done, diagnose(measures, done, n_classes))
+
+    def _step(self, n_classes: int) -> EdgeStep:
+        """The edges of eq. (9), and the logarithms of what smoothing adds to both sides of eq. (10)."""
         smoothing = 1 / np.count_nonzero(self._start)
-        step = EdgeStep(
+        return EdgeStep(
             agreeing=1 / (n_classes - 1),
             differing=-1 / (n_classes - 1) ** 2,
             closed_form=self._rule.votes_alike,
@@ -150,8 +167,12 @@ class EdgeBooster:
             log_agreeing=-np.log(n_classes - 1),
             log_differing=-2 * np.log(n_classes - 1),
         )
+
+    def _start_state(self, classes: NDArray[np.int32]) -> EdgeState:
+        """Edges of zero: every weight is its start weight. Sums over R_j are still to be made."""
+        n_voters, held_out = self._problems.votes.n_voters, self._problems.weights.held_out
         held_out_start = held_out / max(held_out.sum(), np.finfo(float).tiny)
-        state = EdgeState(
+        return EdgeState(
             classes=classes,
             start=self._start,
             log_start=self._log_start,
@@ -171,22 +192,6 @@ class EdgeBooster:
             relative_votes=self._relative_votes,
             log_votes=self._log_votes,
         )
-        kernels.side_sums(graph, state)
-        state.two_sided[:] = (state.agree > 0) & (state.differ > 0)
-        kernels.plant_tree(graph, step, state)
-        record, measures = empty_record(n_rounds), empty_measures(n_rounds)
-        record.risk[0], record.held_risk[0] = 1.0, 1.0
-        done = 0
-        while done < n_rounds:
-            stop = min(n_rounds, done + ROUNDS_PER_STEP)
-            reached = kernels.edge_rounds(graph, step, state, record, measures, done, stop)
-            over = reached < stop
-            advance((n_rounds if over else stop) - done)
-            done = reached
-            if over:
-                break
-        record.deltas[:done] /= self._unit
-        return run_from(record, done, diagnose(measures, done, n_classes))
 
 
 def empty_measures(n_rounds: int) -> EdgeMeasures:

@@ -64,6 +64,7 @@ class RationalBooster:
         codes = [int(code) for code in self._problems.labels.codes(column)]
         margins = self._start_margins(column, codes)
         weights = [weight_from_margin(z) for z in margins]
+        # η_j of every voter, kept up to date; what the oracle compares follows from it.
         sums = [
             sum((self._v[i] * weights[i] * b * codes[i] for i, b in members), Fraction(0))
             for members in self._members
@@ -79,7 +80,7 @@ class RationalBooster:
                 break
             delta = step * codes[j] * sums[j] / self._squares[j]
             touched = set()
-            for i, b in self._members[j]:
+            for i, b in self._members[j]:  # a pick changes R_j, and the sums of the voters of its members
                 margins[i] += delta * b * codes[i] * codes[j]
                 change = self._v[i] * codes[i] * (weight_from_margin(margins[i]) - weights[i])
                 weights[i] = weight_from_margin(margins[i])

@@ -83,6 +83,7 @@ class UniversalBooster:
         kernels, rule, loss = self._kernels, self._rule, self._rule.loss
         weights, n_voters = self._problems.weights, self._problems.votes.n_voters
         codes = self._problems.labels.codes(column)
+        # Margins are those that the start weights stand for, moved by the plain vote, and then weights again.
         first = start_weights(codes, weights, rule.balance)
         learning = first > 0
         margin = codes * self._problems.start_scores(column)  # held-out rows have no start weight

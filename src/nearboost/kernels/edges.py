@@ -65,6 +65,7 @@ def side_logs(j, delta, graph, step, state):
     In units of j's mean vote, and in logarithms throughout: a weight or a vote too small for a number still
     decides where the root is.
     """
+    # First the largest term of each side, smoothing included, so that the sums below cannot overflow.
     top_agree, top_differ = -np.inf, -np.inf
     if step.always_smooth:
         top_agree = step.log_agree + step.log_agreeing - delta * step.agreeing
@@ -77,6 +78,7 @@ def side_logs(j, delta, graph, step, state):
             top_agree = max(top_agree, term)
         else:
             top_differ = max(top_differ, term)
+    # Then both sums and their derivatives, in units of these terms.
     agree, agree_slope, differ, differ_slope = 0.0, 0.0, 0.0, 0.0
     if step.always_smooth:
         agree, differ = np.exp(smooth_agree - top_agree), np.exp(smooth_differ - top_differ)
@@ -206,6 +208,7 @@ def reweigh(j, delta, now, graph, step, state):
     for entry in range(graph.reverse_ptr[j], graph.reverse_ptr[j + 1]):
         i = graph.reverse[entry]
         state.edge[i] += delta * edge_of(i, j, graph.reverse_votes[entry], step, state)
+        # From the edge, not from the weight before: errors of rounding do not add up.
         factor = np.exp(min(-state.edge[i], LARGEST_EXPONENT))
         held = state.held_out_start[i] * factor
         held_change += held - state.held_out_weight[i]
@@ -214,7 +217,7 @@ def reweigh(j, delta, now, graph, step, state):
         change = weight - state.weight[i]
         state.weight[i] = weight
         risk_change += change
-        if state.start[i] > 0.0:
+        if state.start[i] > 0.0:  # held-out rows count in no sum
             for f in range(graph.ptr[i], graph.ptr[i + 1]):
                 n = graph.voters[f]
                 if state.classes[n] == state.classes[i]:
@@ -237,6 +240,7 @@ def edge_rounds(graph, step, state, record, measures, first, stop):
     """
     fresh, held_peak = np.inf, np.inf
     for t in range(first, stop):
+        # Sums kept by differences lose digits as the risk falls: make them anew in time.
         if record.risk[t] < STALE * fresh:
             side_sums(graph, state)
             record.risk[t] = fresh = state.weight.sum()
@@ -248,7 +252,7 @@ def edge_rounds(graph, step, state, record, measures, first, stop):
         j, delta, n_roots, n_steps = pick(graph, step, state)
         if j < 0:
             return t
-        agree, differ = weights_of_sides(j, graph, state)
+        agree, differ = weights_of_sides(j, graph, state)  # before the step: the theory speaks of these
         record.picks[t] = j
         record.deltas[t] = delta
         risk_change, held_change, n_touched = reweigh(j, delta, t + 1, graph, step, state)

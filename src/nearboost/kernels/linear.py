@@ -16,7 +16,7 @@ ANY_ORDER = {"reassoc", "contract", "nsz"}  # of the terms of a sum; NaN and inf
 @kernel(fastmath=ANY_ORDER)
 def softmax_slopes(scores, weight, members):
     """Scores of one row become weight · (1[own class] − P(class)); returns weight · −ln P(own class)."""
-    top = scores[0]
+    top = scores[0]  # taken away before exp, which could overflow
     for c in range(1, len(scores)):
         top = max(top, scores[c])
     total = scores[0] * 0
@@ -59,7 +59,7 @@ def chosen_slopes(code, scores, weight, members, chosen):
         if place < len(members) and members[place] == c:
             sign = 1.0
             place += 1
-        if following < len(chosen) and chosen[following] == c:
+        if following < len(chosen) and chosen[following] == c:  # both lists rise with c
             following += 1
             value += loss_value(code, sign * scores[c])
             scores[c] = weight * sign * loss_slope(code, sign * scores[c])
@@ -100,6 +100,7 @@ def descend(
         n = last - first
         gather(Z, places[first:last], block)
         np.dot(block[:n], V, scores[:n])
+        # Scores become slopes y p in place: what each row and class adds to the change of V.
         measured = number % every == 0
         for i in range(n):
             row = rows[first + i]
@@ -115,7 +116,7 @@ def descend(
             if measured:
                 loss += value
                 counted += weights[row]
-        np.dot(block[:n].T, scores[:n], change)
+        np.dot(block[:n].T, scores[:n], change)  # Σ z y p over the batch
         for j in range(k):
             for c in range(n_classes):
                 V[j, c] += steps[number] * metric[j, c] * change[j, c]

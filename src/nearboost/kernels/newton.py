@@ -47,7 +47,7 @@ def start_class(graph, examples, step, state, rows, row_codes, row_margins):
         loss_change = loss_value(step.loss, row_margins[r]) - loss_value(step.loss, state.margin[i])
         risk_change += examples.weight[i] * loss_change
         held_change += examples.held_out_weight[i] * loss_change
-        before = -state.weight[i]
+        before = -state.weight[i]  # y w on the rest's side, as the sums have it
         state.codes[i] = row_codes[r]
         state.margin[i] = row_margins[r]
         state.weight[i] = loss_slope(step.loss, row_margins[r]) / step.weight_scale
@@ -97,18 +97,19 @@ def reweigh(j, delta, now, graph, examples, step, state):
         old = state.margin[i]
         new = old + delta * graph.reverse_votes[entry] * state.codes[i] * state.codes[j]
         state.margin[i] = new
+        # Rows that are neither learned from nor held out have no loss to count.
         if v > 0.0 or examples.held_out_weight[i] > 0.0:
             loss_change = loss_value(step.loss, new) - loss_value(step.loss, old)
             risk_change += v * loss_change
             held_change += examples.held_out_weight[i] * loss_change
-        if v > 0.0:
+        if v > 0.0:  # w changes, eq. (8), and with it the sum of every voter on i
             new_weight = loss_slope(step.loss, new) / step.weight_scale
             change = v * state.codes[i] * (new_weight - state.weight[i])
             state.weight[i] = new_weight
             for f in range(graph.ptr[i], graph.ptr[i + 1]):
                 n = graph.voters[f]
                 state.sums[n] += change * graph.votes[f]
-                if state.stamp[n] != now:
+                if state.stamp[n] != now:  # list each voter once a round
                     state.stamp[n] = now
                     state.touched[n_touched] = n
                     n_touched += 1

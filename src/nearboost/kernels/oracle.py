@@ -78,6 +78,7 @@ def choose(tree, oracle, draw):
     if tree[1] == -np.inf:
         return -1
     threshold = tree[1] - TIE_WINDOW * max(1.0, tree[1])
+    # Down to the left wherever somebody tied with the best is there.
     while node < size:
         node *= 2
         if tree[node] < threshold:

@@ -73,7 +73,7 @@ def exact_delta(j, scale, graph, state, loss):
             weight = moved_weight(loss, scale * state.raw[i], delta * signed)
             value += signed * weight
             slope += signed * signed * weight_slope(loss, weight)
-        if value > 0.0:
+        if value > 0.0:  # it falls in δ, so the root lies above
             low = delta
         else:
             high = delta
@@ -225,7 +225,7 @@ def reweigh(j, delta, scale, graph, loss, state):
             risk_change += loss_change if learns else 0.0
             held_change += state.held_out_weight[i] * loss_change
         if learns:
-            moved = moved_weight(loss, scale * state.raw[i], shift) / scale
+            moved = moved_weight(loss, scale * state.raw[i], shift) / scale  # weights of the table sum to 1
             change = moved - state.raw[i]
             state.raw[i] = moved
             raw_change += change
@@ -245,6 +245,7 @@ def universal_rounds(graph, step, state, draws, record):
     total = state.raw.sum()
     fresh = total
     for t in range(len(record.picks)):
+        # Sums kept by differences lose digits as the weights fall: make them anew in time.
         if total < STALE * fresh:
             side_sums(graph, state)
             total = state.raw.sum()
@@ -262,7 +263,7 @@ def universal_rounds(graph, step, state, draws, record):
         delta = step.learning_rate * state.known[j]
         record.picks[t] = j
         record.deltas[t] = delta
-        state.open[j] = 0.0
+        state.open[j] = 0.0  # each example at most once
         raw_change, risk_change, held_change = reweigh(j, delta, scale, graph, step.loss, state)
         total += raw_change
         record.risk[t + 1] = record.risk[t] + risk_change

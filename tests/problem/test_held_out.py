@@ -1,0 +1,60 @@
+"""Seeds, folds and calibration; `tests/boosting/test_cross_fitting.py` has more of folds."""
+
+import numpy as np
+import pytest
+
+from nearboost.problem import held_out
+from nearboost.problem.held_out import calibrate, deal_folds, exact_match, find_seed, hold_out
+from nearboost.problem.targets import labels_from_classes, labels_from_indicator
+
+
+def test_seeds():
+    assert find_seed(None) == 0
+    assert find_seed(np.int64(7)) == 7
+    assert find_seed(np.random.RandomState(3)) == find_seed(np.random.RandomState(3))
+    with pytest.raises(ValueError, match="cannot be used to seed"):
+        find_seed("three")
+
+
+def test_one_deal_gives_folds_and_the_part_that_is_held_out():
+    """A fifth either way: whole groups, each class spread evenly over the folds."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(rng.permutation(200), 3)
+    labels = labels_from_classes(groups % 4, 4)
+    folds = deal_folds(labels, groups, np.random.RandomState(0))
+    for rows in (*folds, hold_out(labels, groups, 0)):
+        assert len(rows) == 120
+        assert not set(groups[rows]) & set(np.delete(groups, rows))
+        np.testing.assert_array_equal(np.bincount(labels.classes()[rows]), [30, 30, 30, 30])
+
+
+def test_held_out_part_of_many_rows_and_of_few_groups(monkeypatch):
+    labels, rows = labels_from_classes(np.arange(90) % 2, 2), np.arange(90)
+    monkeypatch.setattr(held_out, "ENOUGH", 10)
+    assert len(hold_out(labels, rows, 0)) == 10
+    assert len(hold_out(labels, np.arange(90) % 3, 0)) == 30
+    assert len(hold_out(labels, np.zeros(90, dtype=int), 0)) == 0
+    assert not np.array_equal(hold_out(labels, rows, 0), hold_out(labels, rows, 1))
+
+
+def test_temperature_makes_scores_as_sure_as_they_are_right():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(4000, 3))
+    chances = np.exp(2 * scores) / np.exp(2 * scores).sum(axis=1, keepdims=True)
+    classes = (rng.random((4000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    labels = labels_from_classes(classes, 3)
+    temperature, intercept = calibrate(scores, labels, np.ones(4000))
+    assert temperature == pytest.approx(0.5, rel=0.1)
+    assert not intercept.any()
+    assert exact_match(scores, labels) == pytest.approx(chances.max(axis=1).mean(), abs=0.03)
+
+
+def test_intercepts_of_labels():
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(4000, 2))
+    truth = rng.random((4000, 2)) < 1 / (1 + np.exp(-2 * (scores + np.array([1.0, -1.0]))))
+    labels = labels_from_indicator(truth.astype(int))
+    temperature, intercept = calibrate(scores, labels, np.ones(4000))
+    assert temperature == pytest.approx(0.5, rel=0.1)
+    np.testing.assert_allclose(intercept, [1.0, -1.0], atol=0.1)
+    assert exact_match(np.where(truth, 1.0, -1.0), labels) == 1.0
