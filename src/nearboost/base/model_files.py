@@ -32,7 +32,8 @@ def _from_format_1(header: dict[str, Any]) -> dict[str, Any]:
     """
     for one in objects_in(header["root"]):
         for old, new in RENAMED_FIELDS.get(one["object"], {}).items():
-            one["state"][new] = one["state"].pop(old)
+            if old in one["state"]:
+                one["state"][new] = one["state"].pop(old)
         if one["object"] == "NeighborSearch":
             one["state"]["method"] = "exact" if one["state"].pop("hnsw", None) is None else "hnsw"
         elif one["object"] == "LeastSquares":

@@ -94,6 +94,8 @@ class MLNNClassifier(WeightForAll):
         Training rows scored by weights learned without their labels.
     held_out_scores_ : csr_array of shape (n_held_out, n_columns)
         Scores of those rows, one column per class (one in all for two classes).
+    held_out_proba_ : ndarray of shape (n_held_out, n_classes)
+        Probabilities of those rows.
     held_out_accuracy_ : float
         Accuracy on those rows: the figure to trust until there is test data.
     held_out_risk_ : ndarray of shape (n_rounds + 1,)

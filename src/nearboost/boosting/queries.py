@@ -68,6 +68,7 @@ class LeveragedVote(ScoredClassifierMixin):
 
     loss: str
     n_neighbors_: int
+    held_out_scores_: Any
     intercept_: NDArray[np.float64]
     _labels: Labels
     _calibration: Probabilities
@@ -82,6 +83,11 @@ class LeveragedVote(ScoredClassifierMixin):
         """Training rows among which a query finds its voters."""
         check_is_fitted(self)
         return self._searched_rows
+
+    @property
+    def held_out_proba_(self) -> NDArray[np.float64]:
+        """Probabilities of the held-out rows, from their held-out scores."""
+        return self._calibration.probabilities(self.held_out_scores_.toarray())
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score of each class.

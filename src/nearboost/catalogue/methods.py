@@ -6,6 +6,7 @@ chosen inside the training rows: by the family's own held-out folds, or by three
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -118,12 +119,14 @@ def find_method(name: str) -> Method:
 
 
 def _check_values(estimator: Any, name: str) -> None:
-    """What an estimator would say in `fit`, before any data is read."""
+    """Wrong settings, before any data is read: ours are asked, scikit-learn's are fitted to a few made-up rows."""
     try:
         if hasattr(estimator, "check_parameters"):
             estimator.check_parameters()
-        elif hasattr(estimator, "_parameter_constraints"):  # scikit-learn's
-            estimator._validate_params()
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                estimator.fit([[i] for i in range(20)], [i // 10 for i in range(20)])
     except (ValueError, TypeError) as error:
         raise UsageError(f"{name!r} cannot be fitted: {error}") from None
 

@@ -164,7 +164,7 @@ def assess(
         class_outputs(estimator, "decision_function", queries, len(classes)) if probabilities is None else None
     )
     found: dict[str, Any] = {
-        "prototypes": count_prototypes(estimator, len(table["train"])),
+        "prototypes": count_prototypes(estimator),
         "chosen": chosen_settings(estimator),
         "gallery": gallery(estimator, table, classes),
         "truth": truth.tolist(),
@@ -219,18 +219,11 @@ def worst_mistakes(
     ]
 
 
-def count_prototypes(estimator: Any, n_train: int) -> int | None:
-    """How many training rows an answer may need: those compared with, or support vectors; None for none."""
-    model = getattr(estimator, "best_estimator_", estimator)
-    if hasattr(model, "n_support_"):
-        return int(np.sum(model.n_support_))
-    if hasattr(model, "prototypes_"):
-        from_few = model.vote_from == "prototypes" or (
-            model.vote_from == "auto" and model.n_prototypes is not None
-        )
-        return len(model.prototypes_) if from_few else n_train
-    compares = type(model).__module__.startswith(("nearboost.inn", "nearboost.boosting"))
-    return n_train if compares else None
+def count_prototypes(estimator: Any) -> int | None:
+    """How many training rows an answer may come from: those compared with, or support vectors; None for none."""
+    from nearboost.problem.classifier import voters_of
+
+    return len(voters_of(getattr(estimator, "best_estimator_", estimator))) or None
 
 
 def chosen_settings(estimator: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """One data set: what its items are, how they are labelled and what a reader should know about them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -40,8 +40,8 @@ class Dataset:
         A mask file for each item, if the set has them.
     notes : tuple of str, default=()
         What a reader should know: files left out, duplicates, counts that differ from the published ones.
-    contents : dict, default={}
-        Content of the files that were hashed, by path.
+    contents : mapping or None, default=None
+        Hashes of the files that were read in full, by path.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Dataset:
     groups: NDArray[Any] | None = None
     masks: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
-    contents: dict[str, Content] = field(default_factory=dict)
+    contents: Mapping[str, Content] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -63,19 +63,19 @@ class Dataset:
         return f"Dataset({self.name}: {len(self):,} {self.kind} of {len(self.classes):,} classes)"
 
     def images(self, *, thumbnails: bool = False, keep_pixels: bool = False) -> ImageSet:
-        """The items as images that are hashed and decoded once, see `ImageSet`.
+        """The images, each file of them hashed once and decoded once.
 
         Parameters
         ----------
         thumbnails : bool, default=False
-            Keep a small picture of each image.
+            Keep a small copy of each image that is decoded.
         keep_pixels : bool, default=False
-            Keep the pixels of each image once it is decoded.
+            Keep pixels for steps that look at images again, up to 1 GiB of them.
 
         Returns
         -------
         ImageSet
-            The images.
+            A lazy sequence of pixels.
         """
         return ImageSet(list(self.items), thumbnails=thumbnails, keep_pixels=keep_pixels, contents=self.contents)
 

@@ -5,12 +5,13 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.image_set import hash_file
+from nearboost.base.image_set import Content, hash_file
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.words import counted
 from nearboost.datasets.dataset import Dataset
@@ -20,31 +21,38 @@ MOST_BYTES = 2**31  # of rows
 TAIL = 4096  # files of one size that differ do so here nearly always: compressed data ends differently
 
 
-def duplicate_notes(dataset: Dataset, verbose: int = 0) -> tuple[str, ...]:
-    """A sentence about byte-identical files or rows, or one that they were not looked for."""
+def note_duplicates(dataset: Dataset, verbose: int = 0) -> Dataset:
+    """The set with a note on byte-identical files or rows, or one that they were not looked for."""
     rows = dataset.items if isinstance(dataset.items, np.ndarray) else None
     if len(dataset) > MOST_FILES if rows is None else rows.nbytes > MOST_BYTES:
-        return (f"Duplicates were not looked for among {len(dataset):,} items.",)
-    sets = same_items(dataset, verbose)
-    if not sets:
-        return ()
+        note = f"Duplicates were not looked for among {len(dataset):,} items."
+        return replace(dataset, notes=(*dataset.notes, note))
+    contents: dict[str, Content] = {}
+    sets = same_items(dataset, verbose, contents)
+    notes = [_describe(dataset, sets)] if sets else []
+    return replace(dataset, notes=(*dataset.notes, *notes), contents=contents)
+
+
+def _describe(dataset: Dataset, sets: list[list[int]]) -> str:
     what = "row" if dataset.kind == "vectors" else "file"
     across = 0 if dataset.part is None else sum(len(set(dataset.part[same])) > 1 for same in sets)
     torn = 0 if dataset.is_multilabel else sum(len(set(dataset.labels[same])) > 1 for same in sets)
     example = " = ".join(dataset.names[i] for i in sets[0][:2])
     count = f"{counted(len(sets), what)} {'comes' if len(sets) == 1 else 'come'} more than once, byte for byte"
-    return (f"{count}: {across:,} of them in train and in test, {torn:,} with two labels (such as {example}).",)
+    return f"{count}: {across:,} of them in train and in test, {torn:,} with two labels (such as {example})."
 
 
-def same_items(dataset: Dataset, verbose: int = 0) -> list[list[int]]:
+def same_items(dataset: Dataset, verbose: int = 0, contents: dict[str, Content] | None = None) -> list[list[int]]:
     """Positions of items that are the same, one list for each.
 
-    Files are compared by size, then by their last bytes, then by all of them: few are read in full.
+    Files are compared by size, then by their last bytes, then by all of them. Few are read in full; ``contents``
+    gets their hashes.
     """
+    known = {} if contents is None else contents
 
     def digest(path: str) -> str:
-        dataset.contents[path] = hash_file(path)
-        return dataset.contents[path].digest or path  # one that cannot be read is like no other
+        known[path] = hash_file(path)
+        return known[path].digest or path  # one that cannot be read is like no other
 
     keys = [_row] if isinstance(dataset.items, np.ndarray) else [_size, _tail, digest]
     sets = [list(range(len(dataset)))]

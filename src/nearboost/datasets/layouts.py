@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from nearboost.base.validation import check_choice
 from nearboost.datasets.cells import is_hep2, read_hep2
 from nearboost.datasets.dataset import DataError, Dataset
-from nearboost.datasets.duplicates import duplicate_notes
+from nearboost.datasets.duplicates import note_duplicates
 from nearboost.datasets.faces import are_faces, read_faces
 from nearboost.datasets.files import file_in
 from nearboost.datasets.folders import METADATA, part_folders, read_image_folder, read_metadata
@@ -123,4 +123,4 @@ def open_dataset(
     if layout == "auto":
         layout = next(name for name, known in LAYOUTS.items() if known.fits(place))
     found = LAYOUTS[layout].read(place)
-    return replace(found, notes=(*found.notes, *duplicate_notes(found, verbose))) if duplicates else found
+    return note_duplicates(found, verbose) if duplicates else found

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearboost.base.model_archive import MISFITS, misfit
-from nearboost.base.model_files import objects_in, read_header
+from nearboost.base.model_files import read_header
 
 CHOSEN = ("n_neighbors_", "n_rounds_", "held_out_accuracy_", "temperature_", "terms_", "rank_")
 MOST_TEXT = 200
@@ -37,13 +37,14 @@ def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[st
         return found | ({"model": _object(root, arrays)} if isinstance(root, Mapping) and "object" in root else {})
     state = root["state"]
     classes, facts = _plain(state["classes"], arrays), _plain(state["facts"], arrays)
+    origins = _of_origins(state["origins"], arrays)
     return found | {
         "facts": facts,
         "classes": classes,
         "features": _object(state["features"], arrays) if state["features"] else None,
         "classifier": _object(state["classifier"], arrays),
-        "training_rows_in_file": any("_data" in one["state"] for one in objects_in(state["classifier"])),
-        **_of_origins(state["origins"], arrays),
+        "training_rows_in_file": 0 < origins["voters"] == facts.get("items"),  # a file holds the rows that vote
+        **origins,
     }
 
 

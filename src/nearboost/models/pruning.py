@@ -16,11 +16,6 @@ from nearboost.models.items import choose_part, labelled_rows
 from nearboost.models.model import Model, load_model
 
 
-def has_rows(model: Model) -> bool:
-    """Whether the training rows came with the file."""
-    return hasattr(model.last_step, "_data")
-
-
 def check_prunable(model: Model) -> None:
     """Only boosted neighbours keep some of the rows."""
     if not hasattr(model.last_step, "prune"):
@@ -30,7 +25,7 @@ def check_prunable(model: Model) -> None:
 def prune_model(model: Model, n_prototypes: int | float) -> Model:
     """The best prototypes only, with weights learned again from the rows in the file."""
     check_prunable(model)
-    if not has_rows(model):
+    if len(model.voters) < model.n_training:  # a file holds the rows that vote
         raise ValueError("The training rows are not in the model's file; give them with --data.")
     return with_last_step(model, model.last_step.prune(n_prototypes)).only_voters()
 

@@ -69,7 +69,7 @@ def suspects_of(model: Model, most: int = 100) -> Findings:
         )
     _refuse_several(model)
     rows = classifier.held_out_rows_
-    chances = classifier._calibration.probabilities(classifier.held_out_scores_.toarray())
+    chances = classifier.held_out_proba_
     truth = origins.labels[rows]
     worst, said = _worst(chances, truth)
     found = [
