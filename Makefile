@@ -11,7 +11,8 @@ demo: $(STAMP)
 
 # Test files run side by side, one core each; tests that measure memory, kill or race run alone afterwards.
 test: check docs
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not slow and not alone'
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder \
+		-m 'not slow and not alone'
 	$(BIN)/python -m pytest -m 'alone and not slow' tests
 
 # Lint, format, types and the import contract.

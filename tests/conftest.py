@@ -1,12 +1,15 @@
-"""How the tests run: grids by pairs, and one core for each process of several."""
+"""How the tests run: grids by pairs, and of several processes each on one core."""
 
 import os
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from pairs import cover_pairs
 
+HERE = Path(__file__).parent
 pytest_plugins = ["pytester"]
 
 
@@ -20,6 +23,13 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow, and let files that share kernels run one after the other."""
+    mark_rest_of_grids(items)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=order_of_files(items))
+
+
+def mark_rest_of_grids(items: list[pytest.Item]) -> None:
     """Of a test marked ``pairs``, the cases that add no new pair of values are slow."""
     grids = defaultdict(list)
     for item in items:
@@ -29,3 +39,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         values = [[id(value) for value in case.callspec.params.values()] for case in cases]
         for place in set(range(len(cases))).difference(cover_pairs(values)):
             cases[place].add_marker("slow")
+
+
+def order_of_files(items: list[pytest.Item]) -> Callable[[pytest.Item], int]:
+    """First and last test file, second and second to last and so on; doctests, which are short, at the end.
+
+    Files that stand next to each other use the same kernels, which two processes would both compile.
+    """
+    files = list(dict.fromkeys(item.path for item in items if item.path.is_relative_to(HERE)))
+    place = {path: min(i, len(files) - 1 - i) for i, path in enumerate(files)}
+    return lambda item: place.get(item.path, len(files))
