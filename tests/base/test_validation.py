@@ -8,7 +8,6 @@ from nearboost.base.validation import (
     check_flag,
     check_not_negative,
     check_positive,
-    check_weights,
     check_whole,
     float_type,
 )
@@ -67,22 +66,6 @@ def test_check_not_negative():
     for wrong in (-1e-9, np.nan, np.inf, "0", False, np.False_, None):
         with pytest.raises(ValueError, match=r"ridge=.* must be 0, which adds nothing, or a number above 0\."):
             check_not_negative("ridge", wrong, "which adds nothing")
-
-
-def test_check_weights():
-    np.testing.assert_array_equal(check_weights(None, 3), np.ones(3))
-    np.testing.assert_array_equal(check_weights([1, 0, 2], 3), [1.0, 0.0, 2.0])
-    np.testing.assert_array_equal(check_weights(2, 3), [2.0, 2.0, 2.0])
-    assert check_weights([1, 0, 2], 3).dtype == np.float64
-    for wrong in ([1, 2], np.ones((3, 1)), [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [0, 0, 0]):
-        with pytest.raises(ValueError, match="sample_weight"):
-            check_weights(wrong, 3)
-
-
-@pytest.mark.parametrize("wrong", [["a", "b", "c"], [[1], [1, 2], [3]]])
-def test_weights_that_are_no_numbers(wrong):
-    with pytest.raises(ValueError):  # noqa: PT011 - NumPy's own sentence
-        check_weights(wrong, 3)
 
 
 def test_check_not_negative_without_a_meaning_of_zero():

@@ -6,6 +6,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from nearboost.problem.targets import (
     announce_coding,
+    check_weights,
     count_outside,
     find_coding,
     labels_from_classes,
@@ -128,3 +129,19 @@ def test_something_must_count():
         pose_problem(X, y, find_coding(y), groups, None, {0: 0.0, 1: 0.0})
     with pytest.raises(ValueError, match="All samples that count are of one class"):
         pose_problem(X, y, find_coding(y), groups, [1, 1, 0, 0], None)
+
+
+def test_check_weights():
+    np.testing.assert_array_equal(check_weights(None, 3), np.ones(3))
+    np.testing.assert_array_equal(check_weights([1, 0, 2], 3), [1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(check_weights(2, 3), [2.0, 2.0, 2.0])
+    assert check_weights([1, 0, 2], 3).dtype == np.float64
+    for wrong in ([1, 2], np.ones((3, 1)), [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1], [0, 0, 0]):
+        with pytest.raises(ValueError, match="sample_weight"):
+            check_weights(wrong, 3)
+
+
+@pytest.mark.parametrize("wrong", [["a", "b", "c"], [[1], [1, 2], [3]]])
+def test_weights_that_are_no_numbers(wrong):
+    with pytest.raises(ValueError):  # noqa: PT011 - NumPy's own sentence
+        check_weights(wrong, 3)

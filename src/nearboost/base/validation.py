@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.errors import UsageError
 
@@ -61,21 +60,3 @@ def check_not_negative(name: str, value: object, zero: str | None = None) -> Non
     if not is_number or not 0 <= float(value) < np.inf:  # type: ignore[arg-type]
         meant = "a number of at least 0" if zero is None else f"0, {zero}, or a number above 0"
         raise ValueError(f"{name}={plain(value)} must be {meant}.")
-
-
-def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Sample weights as floats: finite, not negative, one per row, not all zero."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights: NDArray[Any] = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has shape {weights.shape} for {n_rows} samples; give one number per sample."
-        )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError("sample_weight must hold finite numbers of at least 0; 0 leaves a sample out.")
-    if not np.any(weights > 0):
-        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
-    return weights

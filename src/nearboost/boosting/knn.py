@@ -5,14 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_choice, check_whole
 from nearboost.neighbors import METHODS, METRICS, NeighborSearch
 from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.targets import class_members, encode_classes
 from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
 
 
@@ -88,14 +87,12 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
-        check_classification_targets(y)
+        self.classes_, encoded = encode_classes(y)
         if self.n_neighbors > len(X):
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} is too many for n_samples={len(X)}; use {len(X)} or fewer."
             )
-        self.classes_, encoded = np.unique(y, return_inverse=True)
-        ones, ends = np.ones(len(y)), np.arange(len(y) + 1)
-        self._members = csr_array((ones, encoded, ends), shape=(len(y), len(self.classes_)))
+        self._members = class_members(encoded)
         self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs)
         self._n_samples = len(X)
         return self

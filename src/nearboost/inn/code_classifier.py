@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearboost.base.validation import check_choice, check_flag, check_weights
+from nearboost.base.validation import check_choice, check_flag
 from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.targets import check_weights, encode_classes
 
 DECISIONS = ("weights", "residual")
 ROWS_AT_ONCE = 8192  # whose codes are held until they are summed up
@@ -66,11 +66,10 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
-        check_classification_targets(y)
         weights = check_weights(sample_weight, len(X))
         kept = np.flatnonzero(weights > 0)
         X, y, weights = (X, y, weights) if len(kept) == len(X) else (X[kept], y[kept], weights[kept])
-        self.classes_, classes = np.unique(y, return_inverse=True)
+        self.classes_, classes = encode_classes(y)
         self._kept, self._labels = kept, y
         self._fitted_decision, self._fitted_normalize = self.decision, self.normalize
         self._decision = self._decide_by(unit_rows(X) if self.normalize else X, classes, weights)

@@ -11,7 +11,8 @@ from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_positive
 from nearboost.codes.l1 import check_sizes
 from nearboost.inn.code_classifier import CodeClassifier
-from nearboost.inn.decisions import Decision, Scores, membership, shares_of
+from nearboost.inn.decisions import Decision, Scores, shares_of
+from nearboost.problem.targets import class_members
 
 ENTRIES_AT_ONCE = 8_000_000  # weights, so that memory stays bounded
 
@@ -145,7 +146,7 @@ class RidgeSums(InBlocks):
         self, codes: RidgeCodes, classes: NDArray[np.intp], weights: NDArray[np.float64], verbose: int
     ) -> None:
         super().__init__(codes, classes, verbose)
-        self._members = membership(classes)
+        self._members = class_members(classes)
         self._members.data *= weights
 
     def _scores(self, Q: NDArray[np.float64]) -> Scores:

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from nearboost.codes.dictionary import CodingParameters, Dictionary, residuals
 from nearboost.neighbors import NeighborSearch
+from nearboost.problem.targets import class_members
 
 Scores = NDArray[np.float64]
 Coder = Callable[[NDArray[Any]], csr_array]
@@ -38,7 +39,7 @@ class ClassSums:
         self, coder: Coder, classes: NDArray[np.intp], weights: NDArray[np.float64], *, to_one: bool = False
     ) -> None:
         self._coder, self._weights, self._to_one = coder, weights, to_one
-        self._members = membership(classes)
+        self._members = class_members(classes)
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         return self.decide(Q)[0]
@@ -119,12 +120,6 @@ def shares_of(sums: Scores) -> Scores:
     """Each row divided by its total, where that is not zero."""
     totals = sums.sum(axis=1, keepdims=True)
     return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
-
-
-def membership(classes: NDArray[np.intp]) -> csr_array:
-    """A matrix with a 1 in the column of each sample's class."""
-    ends = np.arange(len(classes) + 1)
-    return csr_array((np.ones(len(classes)), classes, ends), shape=(len(classes), classes.max() + 1))
 
 
 def by_class(codes: csr_array, starts: NDArray[np.int64]) -> csr_array:

@@ -12,12 +12,12 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_flag, check_not_negative, check_whole
+from nearboost.problem.targets import encode_classes
 
 SHARE_OF_VARIANCE = 0.98
 
@@ -75,13 +75,14 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         dtypes = [np.float64, np.float32]
         if self.supervised:
             X, y = validate_data(self, X, y, dtype=dtypes, order="C", ensure_min_samples=2)
-            check_classification_targets(y)
+            parts: Sequence[Any] = members_of(encode_classes(y)[1])
         else:
             X = validate_data(self, X, dtype=dtypes, order="C", ensure_min_samples=2)
+            parts = [slice(None)]
         self.mean_ = X.mean(axis=0, dtype=np.float64)
         axes, Z = principal_axes(X - self.mean_)
         n_components = self._count_components(len(X), len(axes))
-        scatter, kept = self._second_moments(X, Z, members_of(y) if self.supervised else [slice(None)])
+        scatter, kept = self._second_moments(X, Z, parts)
         scatter[np.diag_indices_from(scatter)] += self.ridge * np.trace(scatter) / len(scatter)
         self.eigenvalues_, directions = largest_solutions(kept, scatter, n_components)
         # Either sign of a direction is right; in original coordinates, the largest entry becomes positive.
@@ -164,10 +165,9 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-def members_of(y: NDArray[Any]) -> list[NDArray[np.intp]]:
+def members_of(encoded: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """The rows of each class."""
-    _, sizes = np.unique(y, return_counts=True)
-    return np.split(np.argsort(y, kind="stable"), np.cumsum(sizes)[:-1])
+    return np.split(np.argsort(encoded, kind="stable"), np.cumsum(np.bincount(encoded))[:-1])
 
 
 def principal_axes(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from nearboost.base.local_sets import LocalSets, NonTabularMixin
@@ -21,6 +20,7 @@ from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.coder import INNCoder
 from nearboost.inn.decisions import ClassSums, Decision, NearestNearby, NearestOfClasses, shares_of
 from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.targets import encode_classes
 
 REPRESENTATIONS = ("inn", "nn", "l1")
 REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
@@ -130,10 +130,9 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         """
         self.check_parameters()
         sets, labels = LocalSets.of(X), column_or_1d(y)
-        check_classification_targets(labels)
         if len(sets) != len(labels):
             raise ValueError(f"There are {len(sets)} images and {len(labels)} labels; give one label per image.")
-        self.classes_, encoded = np.unique(labels, return_inverse=True)
+        self.classes_, encoded = encode_classes(labels)
         if len(self.classes_) < 2:
             given = "The labels hold only one class" if len(labels) else "There are no images"
             raise ValueError(f"{given}; give images of two classes or more.")

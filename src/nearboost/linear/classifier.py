@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from nearboost.base.threads import count_threads, one_matrix_thread
-from nearboost.base.validation import check_flag, check_positive, check_weights, check_whole
+from nearboost.base.validation import check_flag, check_positive, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
 from nearboost.linear.descent import PassOptions, Schedule, State
 from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
@@ -26,6 +26,7 @@ from nearboost.problem.targets import (
     announce_coding,
     check_some_count,
     check_two_classes,
+    check_weights,
     find_coding,
     number_groups,
     unique_values,

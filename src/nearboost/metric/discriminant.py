@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.base.validation import check_positive
@@ -80,14 +79,10 @@ class SoftDiscriminant(LinearMetric):
         self : estimator
             The fitted estimator.
         """
-        check_positive("shrinkage", self.shrinkage, most=1.0)
-        check_positive("rest", self.rest, most=1.0)
+        self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        n_classes, encoded = self._encode(y)
         check_spread(X)
-        classes, encoded = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError("y holds only one class; SoftDiscriminant needs rows of two classes or more.")
         counts = np.bincount(encoded)
         means = class_means(X, encoded, counts)
         covariance = covariance_within(X, encoded, means)
@@ -97,11 +92,16 @@ class SoftDiscriminant(LinearMetric):
             raise ValueError("The rows of each class are all equal; give classes with rows that differ.")
         whitening = inverse_root(shrunk(covariance, self.shrinkage))
         _, spreads, directions = np.linalg.svd(between @ whitening, full_matrices=False)
-        discriminants = directions[spreads > NO_SPREAD * max(1.0, spreads[0])][: len(classes) - 1]
+        discriminants = directions[spreads > NO_SPREAD * max(1.0, spreads[0])][: n_classes - 1]
         self.n_discriminants_ = len(discriminants)
         favoured = discriminants.T @ (discriminants @ whitening)
         self.components_ = self.rest * whitening + (1 - self.rest) * favoured
         return self
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        check_positive("shrinkage", self.shrinkage, most=1.0)
+        check_positive("rest", self.rest, most=1.0)
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Map rows to (x − μ) Lᵀ.

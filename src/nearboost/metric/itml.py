@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,6 +15,7 @@ from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.kernels.itml import NEGLIGIBLE, sweep_pairs
 from nearboost.metric.linear import LinearMetric, check_spread
+from nearboost.problem.held_out import find_generator
 
 PRIORS = ("identity", "covariance")
 PERCENTILES = (5, 95)  # of squared distances: what counts as near, and as far
@@ -130,11 +129,8 @@ class ITML(LinearMetric):
         """
         self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
-        classes, encoded = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError("y holds only one class; ITML needs rows of two classes or more.")
-        n_pairs = 20 * len(classes) ** 2 if self.n_constraints is None else self.n_constraints
+        n_classes, encoded = self._encode(y)
+        n_pairs = 20 * n_classes**2 if self.n_constraints is None else self.n_constraints
         random_state = self._generator()
         pairs = draw_pairs(len(X), n_pairs, random_state)
         return self._learn(X, pairs, encoded[pairs[:, 0]] == encoded[pairs[:, 1]], random_state)
@@ -186,7 +182,7 @@ class ITML(LinearMetric):
         check_choice("prior", self.prior, PRIORS)
 
     def _generator(self) -> np.random.RandomState:
-        return check_random_state(0 if self.random_state is None else self.random_state)
+        return find_generator(self.random_state)
 
     def _learn(
         self,

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from nearboost.problem.targets import encode_classes
+
 SPREADS = (1e-140, 1e140)  # squares of these, and their reciprocals, are far from the ends of float64
 
 
@@ -17,6 +19,13 @@ class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def _encode(self, y: NDArray[Any]) -> tuple[int, NDArray[np.intp]]:
+        """How many classes there are, two at least, and the class number of each row."""
+        classes, encoded = encode_classes(y)
+        if len(classes) < 2:
+            raise ValueError(f"y holds only one class; {type(self).__name__} needs rows of two classes or more.")
+        return len(classes), encoded
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

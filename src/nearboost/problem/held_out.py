@@ -18,11 +18,16 @@ _MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and 
 _LARGEST_INVERSE = 1e6
 
 
+def find_generator(random_state: Any) -> np.random.RandomState:
+    """The generator of a seed, or the one given; None is the seed 0, so that fits repeat."""
+    return check_random_state(0 if random_state is None else random_state)
+
+
 def find_seed(random_state: Any) -> int:
-    """A seed from a number or a generator; None is 0, so that fits repeat."""
-    seed = 0 if random_state is None else random_state
-    generator = check_random_state(seed)  # which refuses what is no seed
-    return int(seed if isinstance(seed, int | np.integer) else generator.randint(2**31 - 1))
+    """A seed, as given or drawn from the generator given; None is 0, so that fits repeat."""
+    generator = find_generator(random_state)  # which refuses what is no seed
+    is_seed = random_state is None or isinstance(random_state, int | np.integer)
+    return int((random_state or 0) if is_seed else generator.randint(2**31 - 1))
 
 
 def number_folds(

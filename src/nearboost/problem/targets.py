@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from nearboost.base.validation import check_choice, check_weights, plain
+from nearboost.base.validation import check_choice, plain
 
 Weights = NDArray[np.float64]
 
@@ -178,6 +178,12 @@ def encode_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return classes, encoded
 
 
+def class_members(encoded: NDArray[np.intp]) -> csr_array:
+    """A matrix with a 1 in the column of each row's class."""
+    ends = np.arange(len(encoded) + 1)
+    return csr_array((np.ones(len(encoded)), encoded, ends), shape=(len(encoded), encoded.max() + 1))
+
+
 def unique_values(name: str, values: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The different values, rising, and for each value the number of its own."""
     try:
@@ -185,6 +191,24 @@ def unique_values(name: str, values: ArrayLike) -> tuple[NDArray[Any], NDArray[n
     except TypeError:
         raise ValueError(f"{name} cannot be sorted; give numbers or texts, all of one kind.") from None
     return unique, numbers
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Weights:
+    """Sample weights as floats: finite, not negative, one per row, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights: NDArray[Any] = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape} for {n_rows} samples; give one number per sample."
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError("sample_weight must hold finite numbers of at least 0; 0 leaves a sample out.")
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
+    return weights
 
 
 def weigh_classes(class_weight: Any, y: NDArray[Any], classes: NDArray[Any], multilabel: bool) -> Weights:
