@@ -188,6 +188,9 @@ def test_images_without_descriptors(representation, empty):
         scores = model.decision_function(mixed)
     assert len(caught) == 1
     assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="2 of 12 images have no descriptors") as caught:
+        model.predict(mixed)
+    assert caught[0].filename == __file__
     np.testing.assert_array_equal(scores[[3, -1]], 0.0)
     np.testing.assert_array_equal(np.delete(scores, [3, len(mixed) - 1], axis=0), expected)
     with pytest.warns(UserWarning, match=r"1 of . images have no descriptors, first image 0"):

@@ -65,6 +65,7 @@ def test_rows_without_weights_get_equal_shares_and_one_warning():
     with pytest.warns(UserWarning, match="5 of 5 rows have no weights and get the first class") as record:
         probabilities = model.predict_proba(X[300:305])
     assert len(record) == 1
+    assert record[0].filename == __file__
     np.testing.assert_array_equal(probabilities, 0.1)
 
 

@@ -1,6 +1,5 @@
 """Sparse codes by l1-regularised least squares."""
 
-import warnings
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_positive, check_whole
@@ -233,9 +233,8 @@ def check_sizes(X: NDArray[Any]) -> None:
 
 def warn_of_unsolved(solved: NDArray[np.bool_]) -> None:
     if not solved.all():
-        warnings.warn(
+        warn_caller(
             f"{np.count_nonzero(~solved)} of {len(solved)} codes are not exact because rounding stood in the way; "
             f"the first is row {np.argmin(solved)}. Use a larger regularization, or scale features to like sizes.",
             ConvergenceWarning,
-            stacklevel=3,
         )

@@ -1,6 +1,5 @@
 """DiagonalGMM: a mixture of Gaussians without correlations, fitted in blocks of float32."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_not_negative, check_positive, check_whole
@@ -168,10 +168,9 @@ class DiagonalGMM(BaseEstimator):
                     break
                 before = self.log_likelihood_
             else:
-                warnings.warn(
+                warn_caller(
                     f"DiagonalGMM has not converged in max_iter={self.max_iter} rounds; raise max_iter or tol.",
                     ConvergenceWarning,
-                    stacklevel=4,
                 )
         return mixture
 

@@ -1,6 +1,5 @@
 """DescriptorPCA: local descriptors in their main directions."""
 
-import warnings
 from copy import copy
 from typing import Any, Self
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
 from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_whole
@@ -95,11 +95,9 @@ class DescriptorPCA(NonTabularMixin, TransformerMixin, BaseEstimator):
         rank = max(1, int((variances > NO_VARIANCE * max(variances[0], 0)).sum()))
         kept = min(self.n_components, rank)
         if kept < self.n_components:
-            warnings.warn(
+            warn_caller(
                 f"DescriptorPCA keeps {kept} components, not n_components={self.n_components}: the descriptors "
                 "vary in no more directions.",
-                UserWarning,
-                stacklevel=2,
             )
         self.n_components_ = kept
         self.mean_: NDArray[np.float32] = mean.astype(np.float32)

@@ -1,6 +1,5 @@
 """SIFTColorFisher: the papers' 4,096 numbers of an image, ready to use."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.images import as_images, in_unit_range, is_grey, pixels_of
 from nearboost.base.local_sets import NonTabularMixin
 from nearboost.base.validation import check_whole
@@ -168,12 +168,10 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             raise ValueError(f"color={self.color!r} is not known; use one of 'auto', True, False.")
         if has_color(images, self.scaling):
             return True
-        warnings.warn(
+        warn_caller(
             "The images are grey and have no colour to describe: SIFT alone is used, with "
             f"{2 * self.n_components} Gaussians in place of {self.n_components}; color=False does the same "
             "without this warning.",
-            UserWarning,
-            stacklevel=3,
         )
         return False
 

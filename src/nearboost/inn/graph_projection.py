@@ -1,6 +1,5 @@
 """Linear projections that keep a graph: rows with a weight between them stay near each other."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
@@ -14,6 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_flag, check_not_negative, check_whole
@@ -130,11 +130,9 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 "give more rows, or use supervised=False."
             )
         if lonely:
-            warnings.warn(
+            warn_caller(
                 f"{lonely} of {len(parts)} classes have one row, which has no other of its class to stay near; "
                 "they count for the mean and the principal axes only.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def transform(self, X: Any) -> NDArray[np.floating]:

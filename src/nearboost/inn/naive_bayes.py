@@ -1,6 +1,5 @@
 """NBNN and its relatives: an image is of the class that explains its local descriptors best."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.local_sets import LocalSets, NonTabularMixin
 from nearboost.base.progress import progress_bar, silent
 from nearboost.base.threads import count_threads
@@ -236,11 +236,9 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         warn_of_empty(lengths)
         silent = np.flatnonzero(~scores.any(axis=1) & (np.array(lengths) > 0))
         if silent.size and self._fitted_representation == "l1":
-            warnings.warn(
+            warn_caller(
                 f"No descriptor of {silent.size} of {len(sets)} images has any weights, first image {silent[0]}, "
                 "so that no class is likelier than another; use a smaller regularization.",
-                UserWarning,
-                stacklevel=3,
             )
         return scores
 
@@ -258,11 +256,9 @@ class QuietCodes:
 def warn_of_empty(lengths: list[int]) -> None:
     """Once for all images that have no descriptors."""
     if 0 in lengths:
-        warnings.warn(
+        warn_caller(
             f"{lengths.count(0)} of {len(lengths)} images have no descriptors, first image {lengths.index(0)}; "
             "their scores are 0, so that no class is likelier than another.",
-            UserWarning,
-            stacklevel=4,
         )
 
 

@@ -1,12 +1,12 @@
 """SRC: classification by sparse representation."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.code_classifier import SparseCodeClassifier
@@ -121,10 +121,8 @@ class LassoCoder:
         codes = self.dictionary.codes(Q)
         empty = np.flatnonzero(np.diff(codes.indptr) == 0)
         if empty.size:
-            warnings.warn(
+            warn_caller(
                 f"{empty.size} of {len(Q)} rows have no weights and get the first class, the first is row "
                 f"{empty[0]}; use a smaller regularization.",
-                UserWarning,
-                stacklevel=5,
             )
         return codes

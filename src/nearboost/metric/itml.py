@@ -1,6 +1,5 @@
 """ITML: the metric nearest to a given one that keeps like rows near and unlike rows far."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.kernels.itml import NEGLIGIBLE, sweep_pairs
@@ -193,10 +193,8 @@ class ITML(LinearMetric):
     ) -> Self:
         check_spread(X)
         if same.all() or not same.any():
-            warnings.warn(
+            warn_caller(
                 f"All {len(same)} pairs are to be {'near' if same[0] else 'far'}; give pairs of both kinds.",
-                UserWarning,
-                stacklevel=3,
             )
         start = prior_factor(X, self.prior)
         if self.bounds is None:
@@ -235,11 +233,10 @@ class ITML(LinearMetric):
                     advance(self.max_sweeps - self.n_sweeps_)
                     break
             else:
-                warnings.warn(
+                warn_caller(
                     f"ITML still moves its dual variables by {moved / size:.2g} of their size after max_sweeps="
                     f"{self.max_sweeps} (tol={self.tol:g}); raise max_sweeps or tol, or lower gamma.",
                     ConvergenceWarning,
-                    stacklevel=4,
                 )
         return factor[:n_features, :n_features].T * unit
 
@@ -264,11 +261,9 @@ def split_metric(factor: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     components = triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0)[:, None]
     metric = components.T @ components
     if np.any(np.diag(components) ** 2 < LEAST_PIVOT * np.diag(metric)):
-        warnings.warn(
+        warn_caller(
             "The pairs shrink some direction to less than float64 can tell from zero, so it was kept slightly "
             "wider; remove outlying rows, or lower gamma.",
-            UserWarning,
-            stacklevel=4,
         )
         metric[np.diag_indices_from(metric)] *= 1 + WIDENING
         components = np.linalg.cholesky(metric).T
