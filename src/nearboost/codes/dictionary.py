@@ -51,7 +51,7 @@ class Dictionary:
 
     def __init__(self, X: NDArray[Any], how: CodingParameters, sizes: NDArray[np.int64] | None = None) -> None:
         self.samples = X
-        self.series = series_of(how)
+        self.series = make_series(how)
         self.starts = np.concatenate([[0], np.cumsum([len(X)] if sizes is None else sizes)])
         self.gram_seconds = 0.0
         self._verbose = how.verbose
@@ -87,7 +87,7 @@ class Dictionary:
                 terms = self._picker.pick(Q[block], own[block], advance)
                 parts.append(summed(terms, self.series.weights, len(self.samples)))
         lengths, samples, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        indptr = ends_of(lengths)
+        indptr = row_pointers(lengths)
         return csr_array((weights, samples, indptr), shape=(len(Q) * self.n_parts, len(self.samples)))
 
 
@@ -110,7 +110,7 @@ class PartwiseTerms:
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
         if len(self.pickers) == 1:
             return self.pickers[0].pick(Q, own, advance)
-        terms = Terms.of(len(Q) * len(self.pickers), self.series)
+        terms = Terms.empty(len(Q) * len(self.pickers), self.series)
         for part, (picker, start) in enumerate(zip(self.pickers, self.starts[:-1], strict=True)):
             found = picker.pick(Q, own, silent)
             terms.picks[part :: len(self.pickers)] = found.picks + start
@@ -129,24 +129,24 @@ class SearchedTerms:
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
         X, factor = self.search.rows.X, self.series.regularization
         numbers = np.arange(len(X), dtype=np.int32)
-        terms = Terms.of(len(Q), self.series)
-        open_, moved = np.arange(len(Q)), Q.astype(np.float64)
+        terms = Terms.empty(len(Q), self.series)
+        unfinished, moved = np.arange(len(Q)), Q.astype(np.float64)
         for t, weight in enumerate(self.series.weights):
-            found = self.search.search(moved, 1, query_groups=own[open_], groups=numbers).indices[:, 0]
-            terms.picks[open_, t] = found
-            terms.counts[open_] = t + 1
+            found = self.search.search(moved, 1, query_groups=own[unfinished], groups=numbers).indices[:, 0]
+            terms.picks[unfinished, t] = found
+            terms.counts[unfinished] = t + 1
             moved = (1 + factor) * moved - factor * X[found].astype(np.float64)  # eq. (1)
             if self.series.tolerance > 0:
                 residuals = np.linalg.norm(moved, axis=1) * (weight / factor)  # eq. (2)
                 left = residuals > self.series.tolerance
-                open_, moved = open_[left], moved[left]
-            if not open_.size:
+                unfinished, moved = unfinished[left], moved[left]
+            if not unfinished.size:
                 break
         advance(len(Q))
         return terms
 
 
-def ends_of(lengths: NDArray[np.integer]) -> NDArray[np.integer]:
+def row_pointers(lengths: NDArray[np.integer]) -> NDArray[np.integer]:
     """Where each code begins and the last one ends; in 32 bits where they fit, as scikit-learn wants."""
     ends = np.concatenate([[0], np.cumsum(lengths)])
     return ends.astype(np.int32) if ends[-1] < 2**31 else ends
@@ -191,7 +191,7 @@ def check_coding(how: CodingParameters) -> None:
     check_whole("neighborhood", how.neighborhood, optional=True)
     check_positive("gram_memory", how.gram_memory, optional=True)
     count_threads(how.n_jobs)
-    series_of(how)
+    make_series(how)
 
 
 def check_neighborhood(neighborhood: int | None, n_samples: int) -> None:
@@ -203,6 +203,6 @@ def check_neighborhood(neighborhood: int | None, n_samples: int) -> None:
         )
 
 
-def series_of(how: CodingParameters) -> Series:
+def make_series(how: CodingParameters) -> Series:
     n_terms = count_terms(how.regularization, how.coverage, how.max_terms)
     return Series(float(how.regularization), n_terms, float(how.tolerance))

@@ -12,7 +12,7 @@ from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_positive, check_whole
-from nearboost.codes.dictionary import check_neighborhood, ends_of
+from nearboost.codes.dictionary import check_neighborhood, row_pointers
 from nearboost.codes.local import NearestSamples
 from nearboost.codes.scores import Workspace, in_pieces, multiply, sum_error
 from nearboost.neighbors import UNDERFLOW, NeighborSearch, largest_values
@@ -36,7 +36,7 @@ class Lists(NamedTuple):
     solved: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, samples: NDArray[np.int32], count: int) -> Self:
+    def unweighted(cls, samples: NDArray[np.int32], count: int) -> Self:
         """The first of each row, without weights."""
         counts = np.full(len(samples), count, dtype=np.int64)
         return cls(samples, np.zeros(samples.shape), counts, np.ones(len(samples), dtype=np.bool_))
@@ -92,7 +92,7 @@ class NearLists:
 
     def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], workspace: Workspace) -> Lists:
         samples = self.near.find(Q, own, workspace)
-        lists = Lists.of(samples, samples.shape[1])
+        lists = Lists.unweighted(samples, samples.shape[1])
         self.problem.solve(np.arange(len(Q)), Q, lists, np.empty_like(Q))
         return lists
 
@@ -118,26 +118,26 @@ class GrowingLists:
         n_samples, n_features = self.problem.X.shape
         # A code has no more samples than features, for they are linearly independent.
         width = min(n_samples, 2 * n_features + AT_ONCE)
-        lists, rests = Lists.of(np.empty((len(Q), width), dtype=np.int32), 0), Q.copy()
+        lists, rests = Lists.unweighted(np.empty((len(Q), width), dtype=np.int32), 0), Q.copy()
         # Twice the slack: samples that left a list do not come back for a rounding.
         limits = self.problem.regularization + 2 * self.problem.slacks(Q)
-        open_, least = np.arange(len(Q)), np.full(len(Q), np.inf)
+        unfinished, least = np.arange(len(Q)), np.full(len(Q), np.inf)
         for _ in range(MOST_ROUNDS):
-            products, is_done = workspace.values[: len(open_)], np.empty(len(open_), dtype=np.bool_)
-            cuts = self._multiply(rests[open_], limits[open_], products)
+            products, is_done = workspace.values[: len(unfinished)], np.empty(len(unfinished), dtype=np.bool_)
+            cuts = self._multiply(rests[unfinished], limits[unfinished], products)
             kernels.list_steep(
-                open_, products, cuts, self.problem.X, rests, limits, own, AT_ONCE,
+                unfinished, products, cuts, self.problem.X, rests, limits, own, AT_ONCE,
                 lists.samples, lists.weights, lists.counts, workspace.scores[0], is_done,
             )  # fmt: skip
-            open_ = open_[~is_done]
-            if not open_.size:
+            unfinished = unfinished[~is_done]
+            if not unfinished.size:
                 break
-            self.problem.solve(open_, Q, lists, rests)
-            values = self.problem.values(lists.weights[open_], rests[open_])
-            going = lists.solved[open_] | (values < least[open_])  # elsewhere rounding stands in the way
-            least[open_] = values
-            open_ = open_[going]
-        lists.solved[open_] = False
+            self.problem.solve(unfinished, Q, lists, rests)
+            values = self.problem.values(lists.weights[unfinished], rests[unfinished])
+            going = lists.solved[unfinished] | (values < least[unfinished])  # elsewhere rounding stands in the way
+            least[unfinished] = values
+            unfinished = unfinished[going]
+        lists.solved[unfinished] = False
         return lists
 
     def _multiply(
@@ -213,7 +213,7 @@ class L1Dictionary:
         with progress_bar("Coding", len(Q), self._verbose) as advance:
             in_pieces(code_piece, len(Q), self._coder.columns, self._n_jobs, advance)
         warn_of_unsolved(solved)
-        indptr = ends_of(lengths)
+        indptr = row_pointers(lengths)
         return csr_array((joined(weights), joined(samples), indptr), shape=(len(Q), len(self.samples)))
 
 

@@ -53,7 +53,7 @@ class LocalTerms:
         self.near, self.series = NearestSamples(rows, n_near), series
 
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
-        terms, rows = Terms.of(len(Q), self.series), self.near.rows
+        terms, rows = Terms.empty(len(Q), self.series), self.near.rows
 
         def pick_piece(piece: slice, workspace: Workspace) -> None:
             near = self.near.find(Q[piece], own[piece], workspace)
@@ -80,7 +80,7 @@ def pick_among(
     rows: MeasuredRows, series: Series, Q: NDArray[Any], near: NDArray[np.int32], advance: Advance = silent
 ) -> Terms:
     """Terms of queries among some samples for each, which stand in any order."""
-    terms = Terms.of(len(Q), series)
+    terms = Terms.empty(len(Q), series)
 
     def pick_piece(start: int) -> None:
         piece = slice(start, start + QUERIES_PER_PIECE)

@@ -49,7 +49,7 @@ class GramRows:
             self.slots[:] = -1
             self._n_filled = 0
         places = self._n_filled + np.arange(len(samples))
-        bounds = np.searchsorted(samples, self._starts)
+        bounds = np.searchsorted(samples, self._starts)  # a piece is of one part: distances go no farther
         pieces = [
             (part, slice(begin, min(begin + ROWS_AT_ONCE, end)))
             for part, end in enumerate(bounds[1:])
@@ -128,7 +128,7 @@ class ProductTerms:
     def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
         n_parts = len(self.starts) - 1
         n_threads = count_threads(self.rows.n_jobs)
-        terms = Terms.of(len(Q) * n_parts, self.series)
+        terms = Terms.empty(len(Q) * n_parts, self.series)
 
         def pick_piece(piece: slice, workspace: Workspace) -> None:
             gram = self._take_gram(n_threads)

@@ -34,7 +34,7 @@ class Terms:
     counts: NDArray[np.int32]
 
     @classmethod
-    def of(cls, n_codes: int, series: Series) -> Self:
+    def empty(cls, n_codes: int, series: Series) -> Self:
         """Room for so many codes."""
         return cls(np.empty((n_codes, series.n_terms), dtype=np.int32), np.zeros(n_codes, dtype=np.int32))
 

@@ -47,6 +47,7 @@ def k_means(
             if before - now <= STILL * now:
                 break
             before = now
+            # Sums in float64: many float32 rows would lose the digits that tell centres apart.
             sums, counts = np.zeros(centers.shape), np.zeros(n_centers, dtype=np.int64)
             add_by_label(rows, labels, sums, counts)
             centers = (sums / np.maximum(counts, 1)[:, np.newaxis]).astype(np.float32)
@@ -72,7 +73,7 @@ def nearest_centers(
     def work(start: int) -> None:
         block = np.asarray(rows[start : start + ROWS_PER_BLOCK] - middle, dtype=np.float32)
         scores = block @ centers.T
-        scores -= halves
+        scores -= halves  # |x − c|²/2 = |x|²/2 − (xc − |c|²/2): the largest score is the nearest centre
         best = scores.argmax(axis=1)
         part = slice(start, start + len(block))
         labels[part] = best

@@ -85,7 +85,7 @@ def learn_atoms(
         for number, start in enumerate(starts, 1):
             batch = rows[order[start : start + BATCH]].astype(np.float64)
             codes = L1Dictionary(atoms, regularization, n_jobs=n_jobs).codes(batch)
-            kept = (1 - 1 / number) ** FORGETTING
+            kept = (1 - 1 / number) ** FORGETTING  # codes by early atoms, which were poor, count less and less
             between = kept * between + (codes.T @ codes).toarray()
             towards = kept * towards + codes.T @ batch
             unused = np.flatnonzero(np.diagonal(between) == 0)

@@ -137,7 +137,7 @@ def energies(square: NDArray[np.float32], orientations: tuple[int, ...]) -> NDAr
         weigh_lines(spectra[band.axis], band.lines, band.response, parts(weighed))
         half = fft.ifft(weighed, axis=1, overwrite_x=True)
         place_lines(parts(half), band.lines, border, parts(placed))
-        waves = fft.ifft(placed, axis=0)
+        waves = fft.ifft(placed, axis=0)  # one-sided filters: complex, and their size is the local energy
         cell_energies(parts(waves), border, bounds, cells.T if band.axis else cells)
     return found.ravel()
 

@@ -162,7 +162,7 @@ class DiagonalGMM(BaseEstimator):
                 mixture = self._maximised(sums)
                 self.n_iter_, self.log_likelihood_ = n_rounds, sums.log_likelihood / len(X)
                 advance()
-                if self.log_likelihood_ - before < self.tol:
+                if self.log_likelihood_ - before < self.tol:  # of the mixture before this round's change
                     self.converged_ = True
                     advance(self.max_iter - self.n_iter_)
                     break

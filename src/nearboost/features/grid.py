@@ -106,7 +106,7 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         height, width = pixels.shape[:2]
         pads = [(missing // 2, missing - missing // 2) for missing in self._missing(height, width)]
         padded = np.pad(pixels, [*pads, (0, 0)][: pixels.ndim], mode="edge") if np.any(pads) else pixels
-        prepared = self._prepare(padded)
+        prepared = self._prepare(padded)  # once for patches of all sizes
         values, positions, scales = [], [], []
         for patches in self._patches(*padded.shape[:2]):
             values.append(self._values(prepared, patches))

@@ -37,6 +37,7 @@ def independent_directions(
         turn = orthogonal(np.random.default_rng(seed).normal(size=(n_components, n_components)))
         with progress_bar("Learning filters", max_rounds, verbose) as advance:
             for _ in range(max_rounds):
+                # The fixed point of E[x tanh(wx)] on the sphere; all directions are made orthogonal at once.
                 bent = np.tanh(white @ turn.T.astype(np.float32))
                 slopes = 1 - np.square(bent, dtype=np.float32).mean(axis=0, dtype=np.float64)
                 turned = orthogonal((bent.T @ white) / len(white) - slopes[:, np.newaxis] * turn)

@@ -225,6 +225,7 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
             per_unit = np.float32((STEPS - 1) / LARGEST)
             rank_and_surprise(flat, per_unit, self._ranks, self._surprises, surprise.reshape(-1))
             rows, columns = self._fixate(surprise, fingerprint(pixels))
+            # A response stands for the middle of its filter; a window, for the middle of its responses.
             middle = (self._n_places - 1) / 2 * self.stride + self.filter_size / 2
             centers = np.stack([columns * self.stride + middle, rows * self.stride + middle], axis=1)
             positions = centers / (pixels.shape[1], pixels.shape[0])

@@ -92,12 +92,12 @@ class DenseSIFT(GridDescriptor):
         from nearboost.kernels.images import bin_rows, finish, gather
 
         size = patches.bin_size
-        of_patches = patches.rows[:, np.newaxis] + size * np.arange(CELLS)
-        rows, cells = np.unique(of_patches, return_inverse=True)
+        first_rows = patches.rows[:, np.newaxis] + size * np.arange(CELLS)
+        rows, cells = np.unique(first_rows, return_inverse=True)
         binned = np.empty((N_DIRECTIONS, len(rows), prepared.shape[2]), dtype=np.float32)
         bin_rows(prepared, rows, triangle(size), (size - 1) // 2, binned)
         values = np.empty((len(patches.rows) * len(patches.columns), N_DIRECTIONS * CELLS**2), dtype=np.float32)
-        gather(binned, cells.reshape(of_patches.shape), patches.columns, size, values)
+        gather(binned, cells.reshape(first_rows.shape), patches.columns, size, values)
         finish(values, np.float32(self.contrast_threshold), bool(self.root))
         return values
 

@@ -114,11 +114,11 @@ class INNClassifier(SparseCodeClassifier):
         check_neighborhood(self.neighborhood, len(X))
         if self.decision == "residual":
             by_class = OwnResiduals(X, classes, self)
-            self._tell_of(by_class.dictionary)
+            self._set_attributes(by_class.dictionary)
             return by_class
         dictionary = Dictionary(X, self)
-        self._tell_of(dictionary)
+        self._set_attributes(dictionary)
         return ClassSums(dictionary.codes, classes, weights)
 
-    def _tell_of(self, dictionary: Dictionary) -> None:
+    def _set_attributes(self, dictionary: Dictionary) -> None:
         self.terms_, self.gram_seconds_ = dictionary.series.n_terms, dictionary.gram_seconds

@@ -176,12 +176,12 @@ class SparseCodeClassifier(CodeClassifier):
         rows = self._checked(X)
         scores, codes = self._decision.decide(rows)
         explanations = []
-        for row, of_classes in enumerate(scores):
+        for row, class_scores in enumerate(scores):
             part = slice(codes.indptr[row], codes.indptr[row + 1])
             order = np.argsort(-abs(codes.data[part]), kind="stable")
             samples, weights = codes.indices[part][order], codes.data[part][order]
             explanations.append(
-                CodeExplanation(self._kept[samples], weights, self._labels[samples], of_classes, self.classes_)
+                CodeExplanation(self._kept[samples], weights, self._labels[samples], class_scores, self.classes_)
             )
         return explanations
 

@@ -117,7 +117,7 @@ class RidgeCodes:
         return cho_solve(self._factor, self.X @ Q.T).T
 
 
-class InBlocks:
+class RidgeDecision:
     """Scores of a bounded number of queries at a time."""
 
     def __init__(self, codes: RidgeCodes, classes: NDArray[np.intp], verbose: int) -> None:
@@ -139,7 +139,7 @@ class InBlocks:
         raise NotImplementedError
 
 
-class RidgeSums(InBlocks):
+class RidgeSums(RidgeDecision):
     """Shares of the absolute weights by class, each times its sample's own weight."""
 
     def __init__(
@@ -153,7 +153,7 @@ class RidgeSums(InBlocks):
         return shares_of((self._members.T @ abs(self.codes.weights(Q)).T).T)
 
 
-class RidgeResiduals(InBlocks):
+class RidgeResiduals(RidgeDecision):
     """Minus |q − Σ w_i x_i| / |w| of each class's samples, which follow each other."""
 
     def _scores(self, Q: NDArray[np.float64]) -> Scores:

@@ -234,6 +234,7 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
                 lengths += block
                 advance(len(block))
         warn_of_empty(lengths)
+        # An image whose descriptors all have empty codes is no evidence for any class: that deserves a warning.
         silent = np.flatnonzero(~scores.any(axis=1) & (np.array(lengths) > 0))
         if silent.size and self._fitted_representation == "l1":
             warn_caller(

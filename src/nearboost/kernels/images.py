@@ -45,7 +45,7 @@ def smooth(image, weights, smoothed):
             row, weight = image[mirrored(y + t - reach, height)], weights[t]
             for x in range(width):
                 middle[x] += weight * row[x]
-        for t in range(reach):
+        for t in range(reach):  # mirrored once here, so that the inner loop needs no bounds
             line[t] = line[reach + mirrored(t - reach, width)]
             line[reach + width + t] = line[reach + mirrored(width + t, width)]
         out = smoothed[y]
@@ -75,6 +75,7 @@ def direction_maps(image, maps):
         for x in range(width):
             dx, dy = HALF * (right[x] - left[x]), HALF * (above[x] - below[x])
             sizes[x] = np.sqrt(dx * dx + dy * dy)
+            # The angle by a polynomial in an eighth of the circle, then unfolded: without branches, for vectors.
             p, q = abs(dx), abs(dy)
             t = min(p, q) / (max(p, q) + TINY)
             s = t * t
@@ -131,7 +132,7 @@ def finish(histograms, contrast, root):
             squares += value * value
             total += value
             values[f] = value
-        gain = ONE if length >= contrast else length / contrast
+        gain = ONE if length >= contrast else length / contrast  # flat patches are noise: they count less
         if root:
             inverse = ONE / (total + TINY)
             for f in range(values.size):

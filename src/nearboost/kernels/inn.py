@@ -219,6 +219,7 @@ def extend_codes(
                 )
                 errors[code] += weight * (row_error + GRID_ERROR * steps[slot]) * factor + term_errors[r]
                 growth = regularization / weight
+            # Errors of measuring grow with the moved query, those of scores by what was subtracted.
             limit = limit_above(lowest, errors[code] + growth * measuring_errors[r])
             place, moved = find_next(
                 own_scores, size, lows, limit, found, first, own[r], rows, X, query, moved, own_picks, t, unit, L2,

@@ -121,7 +121,7 @@ def code_locally(
         own_rows, own_picks, unit = rows[r], picks[r], units[r]
         bring_near(X, own_rows, query, unit, scales[r], near, halves)
         lowest = set_scores(scores, halves, np.float32(factor), size, lows)
-        made_at[:] = -1
+        made_at[:] = -1  # distances depend on the query's own scale and rows
         moved, n_made, growth, error = 0, 0, 1.0, start_errors[r]
         for t in range(weights.size):
             limit = limit_above(lowest, error + growth * measuring_error)
@@ -135,7 +135,7 @@ def code_locally(
                 moved = follow(query, moved, own_picks, t + 1, X, unit, regularization)
                 if residual_of(query, unit, weights[t] / regularization) <= tolerance:
                     break
-            if made_at[place] < 0:
+            if made_at[place] < 0:  # samples come back: their distances are kept for this query
                 made_at[place] = n_made
                 half_squares_from(near, halves, place, made[n_made])
                 n_made += 1

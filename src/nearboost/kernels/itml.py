@@ -65,7 +65,7 @@ def update_and_look(factor, c, d, w, x, v, y, next_w, next_x):
     next_w[:] = 0.0
     next_x[:] = 0.0
     between = inner_product(w, x)
-    for r in range(0, len(factor), 2):
+    for r in range(0, len(factor), 2):  # two rows at a time share the loads of w and x
         upper, upper_w, upper_x, upper_v, upper_y = factor[r], 0.0, 0.0, v[r], y[r]
         lower, lower_w, lower_x, lower_v, lower_y = factor[r + 1], 0.0, 0.0, v[r + 1], y[r + 1]
         for j in range(len(w)):

@@ -174,10 +174,13 @@ def improve(rows, query, regularization, slack, weights, slopes, rest, active, g
         multiply_last(rows, active[: i + 1], gram)
     set_rest(rows, query, active[:n], weights, rest)
     multiply(rows, rest, slopes)
-    for _ in range(ROUNDS_PER_SAMPLE * slopes.size):
+    for _ in range(
+        ROUNDS_PER_SAMPLE * slopes.size
+    ):  # each lowers the objective; rounding alone could go on for ever
         n, n_known = minimise_within_signs(
             active[:n], n_known, gram, regularization, weights, slopes, lower, direction
         )
+        # Anew from the weights: updated slopes would carry every rounding along.
         set_rest(rows, query, active[:n], weights, rest)
         multiply(rows, rest, slopes)
         place, off = steepest(slopes, weights, regularization + slack), 0.0

@@ -90,6 +90,7 @@ class SoftDiscriminant(LinearMetric):
         between = np.sqrt(counts / len(X))[:, None] * (means - self.mean_)
         if not np.sqrt(np.trace(covariance)) > NO_SPREAD * np.linalg.norm(between):
             raise ValueError("The rows of each class are all equal; give classes with rows that differ.")
+        # Compared after whitening, a difference of means counts in units of the spread within classes.
         whitening = inverse_root(shrunk(covariance, self.shrinkage))
         _, spreads, directions = np.linalg.svd(between @ whitening, full_matrices=False)
         discriminants = directions[spreads > NO_SPREAD * max(1.0, spreads[0])][: n_classes - 1]

@@ -214,6 +214,7 @@ class ITML(LinearMetric):
         self, X: NDArray[np.floating], pairs: NDArray[np.intp], same: NDArray[np.bool_], start: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The learned G of A = GᵀG, from that of A₀."""
+        # In units of the near bound, and with inverses, distances of any size neither overflow nor cancel.
         near, far = self.bounds_
         unit, n_features = np.sqrt(near), len(start)
         used, places = np.unique(pairs, return_inverse=True)

@@ -45,6 +45,7 @@ class HNSW:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """See `SearchMethod`. An exact search answers where too few of the proposed rows are allowed."""
         rows, norms = self.rows, self.rows.norms_for(Q)
+        # A query's own group may take up candidates, so as many more are asked for.
         largest_group = int(np.unique(groups, return_counts=True)[1].max(initial=0))
         n_candidates = min(len(rows.X), k + SPARE + min(largest_group, MOST_OF_A_GROUP))
         self.index.hnsw.efSearch = max(SEARCH_BREADTH, 2 * n_candidates)

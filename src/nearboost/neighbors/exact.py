@@ -146,6 +146,7 @@ class MeasuredRows:
         with np.errstate(over="ignore", invalid="ignore"):
             radii = np.linalg.norm(placed - self.centre, axis=1) * self.scale
             gains = self.scale * (units / self.unit)
+        # Far from the rows the squares of a query drown all differences, and float32 holds no useful bound.
         far = ~(radii < FAR) | (self.error > 0.5)
         if far.any():
             placed = np.where(far[:, np.newaxis], self.centre, placed)
