@@ -11,6 +11,7 @@ from pairs import cover_pairs
 
 HERE = Path(__file__).parent
 pytest_plugins = ["pytester"]
+pytest.register_assert_rewrite("promises.checks")  # so that its assertions say what they compared
 
 
 def pytest_configure() -> None:
