@@ -30,7 +30,7 @@ class _AnnounceFirstCompilation(event.Listener):
             logger.warning(ANNOUNCEMENT)
 
     def on_end(self, event: event.Event) -> None:
-        """Nothing to say: the work that follows shows that compilation is over."""
+        """The work that follows shows that compilation is over."""
 
 
 event.register("numba:compile", _AnnounceFirstCompilation())

@@ -169,7 +169,7 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         return Calibration(temperature, intercept, self._labels.multilabel)
 
     def _prepare_queries(self, outcome: Outcome) -> None:
-        """Everything a query needs: what is searched, who may vote, and what voters say."""
+        """Everything a query needs: what is searched, who may vote, and what voters add to scores."""
         data, recipe = self._data, self._kept_recipe
         from_prototypes = recipe.vote_from == "prototypes"
         searched = outcome.prototypes if from_prototypes else slice(None)

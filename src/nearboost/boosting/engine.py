@@ -2,7 +2,7 @@
 
 The engine runs the class problems side by side and gathers what they learned; a step rule (N3's Newton
 steps, UNN's) boosts one class problem. Classes are independent, so results do not depend on threads.
-Boosting starts from nothing or from the plain vote; `Leverage` is what learned coefficients make voters say.
+Boosting starts from nothing or from the plain vote; `Leverage` makes scores of learned coefficients.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class BoostingRun:
     risk: NDArray[np.float64]
     held_out_risk: NDArray[np.float64]
     exact_deltas: tuple[Fraction, ...] | None = None  # in rational arithmetic
-    diagnostics: Any = None  # of rules that measure what their theory speaks of
+    diagnostics: Any = None  # of rules that measure the quantities of their theory
 
 
 def empty_record(n_rounds: int) -> Record:
@@ -61,7 +61,7 @@ def run_from(record: Record, n_rounds: int, diagnostics: Any = None) -> Boosting
 
 @dataclass(frozen=True)
 class PlainVote:
-    """What voters say before anything is learned: V_ic, the votes on row i by members of class c, and V_i.
+    """The vote before anything is learned: V_ic, the votes on row i by members of class c, and V_i.
 
     V_i counts all votes on the row, so it scores s (2 V_ic − V_i) on class c, s being the start coefficient.
     """
@@ -104,7 +104,7 @@ def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[n
     for_class[np.searchsorted(pairs, met)] = by_class.data
     own = np.isin(pairs, own_pairs, assume_unique=True)
     direction = np.where(own, 1, -1) * (2 * for_class - total[rows])  # the margin at s = 1
-    # Each side of a class weighs 1 in all; held-out rows must not tell how many of each class they are.
+    # Each side of a class weighs 1 in all; held-out rows must not reveal how many of each class they are.
     counts = row_weight > 0
     n_members = np.bincount(columns, own & counts[rows], labels.n_columns)
     per_own, per_rest = 1 / np.maximum(n_members, 1), 1 / np.maximum(counts.sum() - n_members, 1)
@@ -132,10 +132,10 @@ def _pair_keys(matrix: csr_array) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Leverage:
-    """Voter j says ``values[j, c]`` on class c where stored, ``rest[j]`` if not.
+    """Voter j adds ``values[j, c]`` to the score of class c where stored, ``rest[j]`` if not, times its vote.
 
-    ``mass`` is how much each voter speaks at all: where nobody does, the score is ``silence``. ``normalised``
-    divides what was said on a row and class by the mass of those who said it.
+    ``mass`` is the absolute weight of each voter: where a row has none, the score is ``silence``. ``normalised``
+    divides the sum of a row and class by the mass of its voters.
     """
 
     values: csr_array
@@ -145,24 +145,24 @@ class Leverage:
     normalised: bool = False
 
     def scores(self, votes: Votes) -> NDArray[np.float64]:
-        """H of each row: the vote b_ij times what j says, added over the voters in the order of their rank."""
+        """H of each row: the vote b_ij times what j adds, summed over the voters in the order of their rank."""
         from nearboost.kernels.votes import score_rows
 
         n_columns = self.values.shape[1]
         scores, divisors = np.zeros((votes.n_rows, n_columns)), np.empty((0, n_columns))
-        unsaid: NDArray[np.float64] | float = 0.0
+        default: NDArray[np.float64] | float = 0.0
         if self.mass is not None:
             mass = self.mass.scores(votes)
-            unsaid = np.where(mass == 0, self.silence, 0.0)
+            default = np.where(mass == 0, self.silence, 0.0)
             divisors = np.where(mass == 0, 1.0, mass) if self.normalised else divisors
         score_rows(
             votes.indptr, votes.voters, votes.weights, self.values.indptr, self.values.indices,
             self.values.data, self.rest, np.empty(n_columns), divisors, scores,
         )  # fmt: skip
-        return scores + unsaid
+        return scores + default
 
     def contributions(self, votes: Votes, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The terms of that sum for one row, voters x classes, and what is said where nobody votes."""
+        """The terms of that sum for one row, voters x classes, and the score where nobody votes."""
         terms = self._terms(votes, row)
         if self.mass is None:
             return terms, np.zeros(terms.shape[1])
@@ -248,7 +248,7 @@ class StepRule(Protocol):
         start: NDArray[np.float64],
         prior: NDArray[np.float64],
     ) -> Leverage:
-        """What voters with these coefficients and labels say."""
+        """What voters with these coefficients and labels add to scores."""
 
     def prepare(self, problems: ClassProblems) -> "ClassBooster":
         """Do once what all classes share."""

@@ -90,14 +90,14 @@ class EdgeRule:
     ) -> Leverage:
         """See the engine."""
         if self.one_vs_all:
-            spoken, n_classes = leverage_voters(coefficients, labels, start), 2
-            mass = Leverage(abs(spoken.values), np.zeros(labels.n_rows))
+            leverage, n_classes = leverage_voters(coefficients, labels, start), 2
+            mass = Leverage(abs(leverage.values), np.zeros(labels.n_rows))
         else:
-            spoken, n_classes = leverage_symmetric(coefficients, labels), labels.n_classes
+            leverage, n_classes = leverage_symmetric(coefficients, labels), labels.n_classes
             mass = Leverage(csr_array((labels.n_rows, labels.n_columns)), coefficients.toarray().ravel())
-        # Where nobody speaks, the prior in the terms of eq. (3) of MAPBoost, which is what is said over Σ α f.
+        # Where no voter has a weight: the prior, as a score of eq. (3) of MAPBoost.
         silence = (n_classes * prior - 1) / (n_classes - 1)
-        return replace(spoken, mass=mass, silence=silence, normalised=self.normalised)
+        return replace(leverage, mass=mass, silence=silence, normalised=self.normalised)
 
 
 class EdgeBooster:
@@ -230,7 +230,7 @@ class WeightForAll(LeveragedNeighborsClassifier):
     loss = "exp"
     start = "zero"
     oracle = "delta"
-    _normalised: bool  # whether scores are shares of what was said
+    _normalised: bool  # whether scores are divided by the weight of the voters
 
     @property
     def _multilabel(self) -> bool:  # type: ignore[override]

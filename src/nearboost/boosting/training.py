@@ -87,7 +87,7 @@ def neighbors_among(
 
 @dataclass(frozen=True)
 class Voters:
-    """Who may vote: the prototypes kept (None: everyone), and what they say before anything is learned.
+    """Who may vote: the prototypes kept (None: all rows), and their votes on the training rows.
 
     ``graph`` is the one that queries will see; None when it depends on coefficients still to be learned.
     ``vote_rule`` is the one that queries will be voted on by.
@@ -303,7 +303,7 @@ def choose_n_neighbors(
     "As often" means within one standard error, two for votes that fade; the largest because learned weights make
     use of farther neighbours. One graph at the largest number serves all candidates. Multilabel rows count as
     right when the label with the most votes is theirs. Among few prototypes, votes that do not fade must not
-    outnumber a class's share of them, or all voters would be heard on every query alike.
+    outnumber a class's share of them, or all of them would vote on every query alike.
     """
     most = neighbors.n_neighbors
     if n_prototypes is not None and not rule.fades:
@@ -321,8 +321,8 @@ def _plain_vote_hits(neighbors: Neighbors, X: NDArray[np.floating], labels: Labe
     votes = cast_votes(neighbors, rule.fitted(neighbors).in_training(neighbors, X), labels.n_rows)
     counts = csr_array(votes.matrix() @ labels.members.astype(np.float64))
     if labels.n_columns == 1 and not labels.multilabel:
-        elected = counts.toarray().ravel() > votes.totals() / 2
-        return int((elected == (labels.codes(0) > 0)).sum())
+        is_second = counts.toarray().ravel() > votes.totals() / 2
+        return int((is_second == (labels.codes(0) > 0)).sum())
     counts.sort_indices()
     rows = np.repeat(np.arange(labels.n_rows), np.diff(counts.indptr))
     most = np.zeros(labels.n_rows)

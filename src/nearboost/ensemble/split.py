@@ -1,4 +1,4 @@
-"""Divide and conquer: one classifier for each part of the features, and a mean of what they say."""
+"""Divide and conquer: one classifier for each part of the features, and a mean of their posteriors."""
 
 import copy
 import tempfile

@@ -252,7 +252,7 @@ def edge_rounds(graph, step, state, record, measures, first, stop):
         j, delta, n_roots, n_steps = pick(graph, step, state)
         if j < 0:
             return t
-        agree, differ = weights_of_sides(j, graph, state)  # before the step: the theory speaks of these
+        agree, differ = weights_of_sides(j, graph, state)  # before the step, as the theory has them
         record.picks[t] = j
         record.deltas[t] = delta
         risk_change, held_change, n_touched = reweigh(j, delta, t + 1, graph, step, state)

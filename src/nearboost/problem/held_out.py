@@ -140,7 +140,7 @@ def fit_temperature(scores: NDArray[np.float64], truth: NDArray[np.integer], wei
         if abs(following - beta) <= 1e-9 * beta or following >= _LARGEST_INVERSE:
             break
         beta = following
-    # Even votes that say nothing about the truth must not claim to be surer than an even guess.
+    # Votes that know nothing of the truth must not claim to be surer than an even guess.
     return float(scale / max(beta, 1e-6))
 
 
@@ -176,7 +176,7 @@ def calibrate(
 
 
 def exact_match(scores: NDArray[np.float64], labels: Labels) -> float:
-    """The share of rows whose scores say their class, or all of their labels."""
+    """The share of rows whose scores give the right class, or exactly the right labels."""
     if labels.multilabel:
         return float(((scores > 0) == (labels.members.toarray() > 0)).all(axis=1).mean())
     return float((leading_class(scores) == labels.classes()).mean())

@@ -79,7 +79,7 @@ class Labels:
         return np.asarray(self.members.T @ weight) / weight.sum()
 
     def accuracy(self, scores: NDArray[Any], rows: NDArray[np.integer], weights: NDArray[np.floating]) -> float:
-        """The share of some rows, by weight, whose scores say their class; of labels where there are several."""
+        """The share of some rows, by weight, that scores classify correctly; of labels where there are several."""
         if self.multilabel:
             right = ((scores > 0) == (self.signs(rows) > 0)).mean(axis=1)
         elif self.n_columns == 1:
