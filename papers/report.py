@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from nearboost.base.tables import format_csv
-from nearboost.pages.rendering import fill
+from nearboost.pages.rendering import render_template
 
 MOST_COLUMNS = 8  # more are shown as rows
 Facts = dict[str, Any]
@@ -124,7 +124,7 @@ def as_csv(facts: Facts) -> str:
 def page(facts: Facts, picture: str | None) -> str:
     """A self-contained page."""
     columns, rows = grid(facts)
-    return fill(
+    return render_template(
         "table.html.j2",
         "papers",
         title=title(facts),

@@ -2,8 +2,23 @@
 
 import base64
 import io
+from dataclasses import replace
 
 import numpy as np
+
+from nearboost.compare.records import Mistake, Prototype
+from nearboost.compare.report.facts import (
+    ClassFacts,
+    ConfusionFacts,
+    DataFacts,
+    Difference,
+    Entry,
+    Facts,
+    Failure,
+    ProtocolFacts,
+    Timing,
+)
+from nearboost.measures.differences import Summary, summarise
 
 SCENES = ("coast", "forest", "highway", "inside city", "mountain", "open country", "street", "tall building")
 METHODS = {  # accuracy, prototypes, fit seconds, query milliseconds
@@ -20,7 +35,7 @@ METHODS = {  # accuracy, prototypes, fit seconds, query milliseconds
 
 def spread(mean, rng, scale=0.004):
     values = mean + scale * rng.standard_normal(5)
-    return {"mean": float(values.mean()), "deviation": float(values.std(ddof=1)), "values": values.tolist()}
+    return summarise(values.tolist())
 
 
 def thumbnail(rng):
@@ -45,23 +60,32 @@ def leaderboard(rng):
     rows = []
     for method, (accuracy, prototypes, fit, query) in METHODS.items():
         gap = accuracy - METHODS["n3"][0]
+        measures = {
+            "accuracy": spread(accuracy, rng),
+            "mean_class_accuracy": spread(accuracy + 0.01, rng),
+            "top5": spread(0.96 + accuracy / 30, rng, 0.002),
+            "log_loss": None if method in ("slnd", "linear-svm") else spread(1.7 - 1.3 * accuracy, rng, 0.02),
+            "ece": None if method in ("slnd", "linear-svm") else spread(0.2 - 0.2 * accuracy, rng, 0.003),
+        }
         rows.append(
-            {
-                "method": method,
-                "features": "gist",
-                "accuracy": spread(accuracy, rng),
-                "mean_class_accuracy": spread(accuracy + 0.01, rng),
-                "top5": spread(0.96 + accuracy / 30, rng, 0.002),
-                "log_loss": None if method in ("slnd", "linear-svm") else spread(1.7 - 1.3 * accuracy, rng, 0.02),
-                "ece": None if method in ("slnd", "linear-svm") else spread(0.2 - 0.2 * accuracy, rng, 0.003),
-                "prototypes": None if prototypes is None else spread(prototypes, rng, prototypes / 100),
-                "fit_seconds": spread(fit, rng, fit / 20),
-                "query_ms": spread(query, rng, query / 20),
-                "peak_mib": spread(300 + 10 * fit, rng, 5),
-                "against_best": None if gap == 0 else {"difference": gap, "p": float(np.exp(200 * gap))},
-            }
+            Entry(
+                method,
+                "gist",
+                5,
+                measures,
+                prototypes=None if prototypes is None else spread(prototypes, rng, prototypes / 100),
+                fit_seconds=spread(fit, rng, fit / 20),
+                query_ms=spread(query, rng, query / 20),
+                peak_mib=spread(300 + 10 * fit, rng, 5),
+                against_best=None if gap == 0 else Difference(gap, float(np.exp(200 * gap))),
+            )
         )
     return rows
+
+
+def entry(method, splits=1, **measures):
+    """A method with these measures on one split."""
+    return Entry(method, splits=splits, measures={name: summarise([value]) for name, value in measures.items()})
 
 
 def scenes(seed=0):
@@ -70,75 +94,75 @@ def scenes(seed=0):
     counts = confusion(rng, len(SCENES))
     right = counts.diagonal() / counts.sum(axis=1)
     levels = np.linspace(0.25, 0.97, 8)
-    return {
-        "title": "8 scenes: eight methods compared",
-        "command": "nearboost compare ~/pictures/8-cat --features gist --protocol half --repeats 5 --out report",
-        "created": "2026-11-16 01:30 UTC",
-        "machine": {"cpu": "Some Processor 2.4 GHz", "cores": 2, "memory_gib": 7.8, "system": "Linux x86_64"},
-        "versions": {"nearboost": "0.1.0", "python": "3.11.2", "numpy": "2.3.1", "scikit-learn": "1.7.0"},
-        "protocol": {"name": "half", "repeats": 5, "seed": 0},
-        "data": {
-            "name": "8-cat",
-            "kind": "images",
-            "items": 2688,
-            "classes": list(SCENES),
-            "counts": dict.fromkeys(SCENES, 336),
-            "notes": ["2 files were no images and were skipped: readme.txt, .DS_Store."],
-        },
-        "leaderboard": leaderboard(rng),
-        "best": "n3",
-        "failed": [{"method": "unn", "split": 3, "reason": "killed after 600 s: the limit of one cell"}],
-        "per_class": [
-            {
-                "class": name,
-                "n": int(counts[i].sum()),
-                "accuracy": {m: float(min(right[i] + METHODS[m][0] - 0.831, 1)) for m in METHODS},
-                "auc": 0.9 + 0.09 * float(right[i]),
-            }
+    return Facts(
+        title="8 scenes: eight methods compared",
+        command="nearboost compare ~/pictures/8-cat --features gist --protocol half --repeats 5 --out report",
+        created="2026-11-16 01:30 UTC",
+        machine={"cpu": "Some Processor 2.4 GHz", "cores": 2, "memory_gib": 7.8, "system": "Linux x86_64"},
+        versions={"nearboost": "0.1.0", "python": "3.11.2", "numpy": "2.3.1", "scikit-learn": "1.7.0"},
+        protocol=ProtocolFacts("half", 5, 5, 0, 1344, 1344, "rows as they are"),
+        data=DataFacts(
+            "8-cat",
+            "images",
+            2688,
+            list(SCENES),
+            dict.fromkeys(SCENES, 336),
+            ["2 files were no images and were skipped: readme.txt, .DS_Store."],
+        ),
+        leaderboard=leaderboard(rng),
+        best="n3",
+        failed=[Failure("unn", "gist", "killed after 600 s: the limit of one run", 3)],
+        per_class=[
+            ClassFacts(
+                name,
+                int(counts[i].sum()),
+                {m: float(min(right[i] + METHODS[m][0] - 0.831, 1)) for m in METHODS},
+                0.9 + 0.09 * float(right[i]),
+            )
             for i, name in enumerate(SCENES)
         ],
-        "confusion": {"classes": list(SCENES), "counts": counts.tolist()},
-        "reliability": {
+        confusion=ConfusionFacts(list(SCENES), counts.tolist()),
+        reliability={
             method: [
                 [float(c), float(np.clip(c + rng.normal(0, 0.04), 0, 1)), int(20 + 900 * c**3)] for c in levels
             ]
             for method in ("n3", "rbf-svm", "unn", "innc", "weighted-knn", "knn")
         },
-        "gallery": [
-            {
-                "name": f"{SCENES[i % 8]}/image_{100 + i:04d}.jpg",
-                "class": SCENES[i % 8],
-                "weight": float(2.5 * 0.93**i * (-1 if i == 5 else 1)),
-                "thumbnail": thumbnail(rng),
-            }
+        gallery=[
+            Prototype(
+                f"{SCENES[i % 8]}/image_{100 + i:04d}.jpg",
+                float(2.5 * 0.93**i * (-1 if i == 5 else 1)),
+                SCENES[i % 8],
+                thumbnail(rng),
+            )
             for i in range(30)
         ],
-        "mistakes": [
-            {
-                "name": f"{SCENES[i % 8]}/image_{700 + i:04d}.jpg",
-                "truth": SCENES[i % 8],
-                "said": SCENES[(i + 3) % 8],
-                "probability": 0.99 - 0.012 * i,
-                "thumbnail": thumbnail(rng),
-            }
+        mistakes=[
+            Mistake(
+                f"{SCENES[i % 8]}/image_{700 + i:04d}.jpg",
+                SCENES[i % 8],
+                SCENES[(i + 3) % 8],
+                0.99 - 0.012 * i,
+                thumbnail(rng),
+            )
             for i in range(16)
         ],
-        "timings": [
-            {
-                "method": method,
-                "features": "gist",
-                "split": split,
-                "fit_seconds": values[2] * (1 + split / 50),
-                "query_seconds": values[3] * 1.344,
-                "queries": 1344,
-                "query_ms": values[3],
-                "peak_mib": 310.0 + split,
-                "threads": 2,
-            }
+        timings=[
+            Timing(
+                method,
+                "gist",
+                values[2] * (1 + split / 50),
+                values[3] * 1.344,
+                1344,
+                310.0 + split,
+                2,
+                split,
+                values[3],
+            )
             for method, values in METHODS.items()
             for split in range(5)
         ],
-    }
+    )
 
 
 def many_classes(n_classes=120, seed=0):
@@ -147,50 +171,30 @@ def many_classes(n_classes=120, seed=0):
     names = [f"class {i:03d}" for i in range(n_classes)]
     counts = confusion(rng, n_classes, per_class=30, right=0.6)
     facts = scenes(seed)
-    facts["data"]["classes"] = names
-    facts["confusion"] = {"classes": names, "counts": counts.tolist()}
-    facts["per_class"] = [
-        {"class": name, "n": 30, "accuracy": {"n3": counts[i][i] / 30, "knn": 0.5}, "auc": None}
-        for i, name in enumerate(names)
-    ]
-    return facts
+    return replace(
+        facts,
+        data=replace(facts.data, classes=names),
+        confusion=ConfusionFacts(names, counts.tolist()),
+        per_class=[
+            ClassFacts(name, 30, {"n3": counts[i][i] / 30, "knn": 0.5}, None) for i, name in enumerate(names)
+        ],
+    )
 
 
 def bare():
     """One method on vectors, one split: no probabilities, no prototypes, no pictures, measures missing."""
-    return {
-        "title": "digits",
-        "command": "nearboost compare digits.npz --methods slnd",
-        "created": "2026-11-16",
-        "machine": {},
-        "versions": {},
-        "protocol": {"name": "fixed"},
-        "data": {
-            "name": "digits",
-            "kind": "vectors",
-            "items": 1797,
-            "classes": ["0", "1"],
-            "counts": {},
-            "notes": [],
-        },
-        "leaderboard": [
-            {
-                "method": "slnd",
-                "features": None,
-                "accuracy": {"mean": 0.95, "deviation": 0.0, "values": [0.95]},
-                "mean_class_accuracy": float("nan"),
-                "log_loss": None,
-                "prototypes": None,
-                "query_ms": 0.0,
-                "against_best": None,
-            }
+    nothing = float("nan")
+    measures = {"accuracy": Summary(0.95, 0.0, [0.95]), "mean_class_accuracy": Summary(nothing, None, [nothing])}
+    return Facts(
+        title="digits",
+        command="nearboost compare digits.npz --methods slnd",
+        created="2026-11-16",
+        protocol=ProtocolFacts("fixed", 1, 1, 0, 100, 40, "rows as they are"),
+        data=DataFacts("digits", "vectors", 1797, ["0", "1"], {}, []),
+        leaderboard=[
+            Entry("slnd", measures={**measures, "log_loss": None}, query_ms=Summary(0.0, None, [0.0])),
         ],
-        "best": "slnd",
-        "failed": [],
-        "per_class": [],
-        "confusion": {"classes": ["0", "1"], "counts": [[19, 1], [1, 19]]},
-        "reliability": {},
-        "gallery": [],
-        "mistakes": [{"name": "row 17", "truth": "0", "said": "1", "probability": None, "thumbnail": None}],
-        "timings": [],
-    }
+        best="slnd",
+        confusion=ConfusionFacts(["0", "1"], [[19, 1], [1, 19]]),
+        mistakes=[Mistake("row 17", "0", "1", None)],
+    )

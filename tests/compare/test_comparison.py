@@ -16,6 +16,7 @@ from nearboost.catalogue.methods import METHODS
 from nearboost.compare import comparison as comparing
 from nearboost.compare import processes
 from nearboost.compare.comparison import Settings, compare
+from nearboost.compare.report.facts import Failure
 from nearboost.datasets import DataError
 
 FAST = ("crc", "linear-svm")
@@ -42,6 +43,10 @@ def settings(data, out, **changes):
     return Settings(str(data), **{"methods": FAST, "repeats": 2, "threads": 1, "out": out, **changes})
 
 
+def predictions(found):
+    return [run.assessment.predictions for run in found.runs]
+
+
 @pytest.fixture
 def asked(monkeypatch, first):
     """The runs that would be made; each has the answers of one that was."""
@@ -50,7 +55,7 @@ def asked(monkeypatch, first):
     def run(task, timeout=None):
         identity = task["identity"]
         ran.append((identity["method"], identity["split"]))
-        return {**first.runs[0], "mistakes": [], **identity}
+        return {**first.runs[0].as_result(), "mistakes": [], **identity}
 
     monkeypatch.setattr(comparing, "run_task", run)
     return ran
@@ -62,19 +67,19 @@ def test_everything_is_written(first):
         *("report.html", "results.json", "results.csv", "cells", "features", "lock")
     }
     stored = json.loads((first.folder / "results.json").read_text())
-    assert stored["cells"] == first.runs
+    assert stored["cells"] == [run.as_result() for run in first.runs]
     rows = list(csv.DictReader((first.folder / "results.csv").open()))
     assert [(row["method"], row["split"]) for row in rows] == [(m, s) for s in "01" for m in FAST]
-    assert float(rows[0]["accuracy"]) == first.runs[0]["measures"]["accuracy"]
+    assert float(rows[0]["accuracy"]) == first.runs[0].assessment.measures["accuracy"]
     assert "linear-svm" in first.report.read_text()
 
 
 def test_all_methods_see_the_same_splits(first):
-    by_split = {split: [run for run in first.runs if run["split"] == split] for split in (0, 1)}
+    by_split = {split: [run for run in first.runs if run.identity.split == split] for split in (0, 1)}
     for runs in by_split.values():
-        assert len({run["content"] for run in runs}) == 1
-        assert runs[0]["truth"] == runs[1]["truth"]
-    assert by_split[0][0]["content"] != by_split[1][0]["content"]
+        assert len({run.identity.content for run in runs}) == 1
+        assert runs[0].assessment.truth == runs[1].assessment.truth
+    assert by_split[0][0].identity.content != by_split[1][0].identity.content
 
 
 def test_a_second_call_finds_everything(blobs, out, asked):
@@ -90,7 +95,7 @@ def test_a_second_call_runs_what_is_missing(blobs, out, first):
     again = compare(settings(blobs, out), notify=lines.append)
     [run] = [line for line in lines[1:] if "from before" not in line]
     assert f"{lost['method']}, vectors, split {lost['split'] + 1}:" in run
-    assert [run["predictions"] for run in again.runs] == [run["predictions"] for run in first.runs]
+    assert predictions(again) == predictions(first)
 
 
 def test_more_methods_and_splits_add_runs(blobs, out, asked):
@@ -132,27 +137,22 @@ def test_a_killed_run_costs_one_run(blobs, out, monkeypatch):
     lines = []
     methods = ("crc", "strange:does=kill", "linear-svm:C=2")
     found = compare(settings(blobs, out, methods=methods, repeats=1), notify=lines.append)
-    assert [run["status"] for run in found.runs] == ["done", "failed", "done"]
+    assert [run.as_result()["status"] for run in found.runs] == ["done", "failed", "done"]
     assert not found.is_whole
-    assert found.facts["failed"] == [
-        {
-            "method": "strange:does=kill",
-            "features": "vectors",
-            "split": 1,
-            "reason": "Killed (SIGKILL), as the system does when memory runs out.",
-        }
+    assert found.facts.failed == [
+        Failure("strange:does=kill", "vectors", "Killed (SIGKILL), as the system does when memory runs out.", 1)
     ]
     assert "Killed (SIGKILL)" in found.report.read_text()
     assert lines[0] == "blobs: 60 vectors of 3 classes; protocol half, 1 split, 3 methods."
     assert "from before" in lines[1]
     assert "failed. Killed" in lines[2]
-    assert [entry["method"] for entry in found.facts["leaderboard"]] != []
+    assert found.facts.leaderboard
 
 
 def test_all_runs_failed(blobs, tmp_path):
     found = compare(settings(blobs, tmp_path / "out", methods=("linear-svm",), repeats=1, run_timeout=0.001))
-    assert found.facts["best"] is None
-    assert found.facts["leaderboard"] == []
+    assert found.facts.best is None
+    assert found.facts.leaderboard == []
     assert "0.001 seconds" in found.report.read_text()
 
 
@@ -162,9 +162,9 @@ def test_broken_images_are_skipped_and_told(tmp_path):
     found = compare(settings(data, tmp_path / "out", features=("pixels", "gist"), repeats=1, methods=("crc",)))
     assert list(found.skipped) == ["b & c/broken <i>.png"]
     assert not found.is_whole
-    assert [run["features"] for run in found.runs] == ["pixels", "gist"]
-    assert len({(run["train"], run["queries"]) for run in found.runs}) == 1
-    assert found.facts["mistakes"] == [] or found.facts["mistakes"][0]["thumbnail"].startswith("data:image/jpeg")
+    assert [run.identity.features for run in found.runs] == ["pixels", "gist"]
+    assert len({(run.costs.train, run.costs.queries) for run in found.runs}) == 1
+    assert found.facts.mistakes == [] or found.facts.mistakes[0].thumbnail.startswith("data:image/jpeg")
     page = found.report.read_text()
     assert "<b>a" not in page
     assert "&lt;b&gt;a" in page
@@ -180,8 +180,8 @@ def test_learned_features_see_training_images_only(tmp_path, asked):
     tested = data / str(table["test_names"][0])
     Image.fromarray(np.random.default_rng(9).integers(0, 255, (48, 48), dtype=np.uint8)).save(tested)
     other = compare(settings(data, tmp_path / "second", **options))
-    assert found.runs[0]["rows"] == other.runs[0]["rows"]  # the fitted steps are the same
-    assert found.runs[0]["content"] != other.runs[0]["content"]
+    assert found.runs[0].identity.rows == other.runs[0].identity.rows  # the fitted steps are the same
+    assert found.runs[0].identity.content != other.runs[0].identity.content
 
 
 def test_several_labels(tmp_path):
@@ -190,9 +190,9 @@ def test_several_labels(tmp_path):
     labels = (X[:, :3] + 0.3 * rng.normal(size=(60, 3)) > 0).astype(int)
     np.savez(tmp_path / "tags.npz", X=X, y=labels)
     found = compare(settings(tmp_path / "tags.npz", tmp_path / "out", methods=("sgd", "crc"), repeats=1))
-    assert [run["status"] for run in found.runs] == ["done", "failed"]
-    assert found.runs[1]["reason"] == "CRC takes one label for each item, not several."
-    assert found.facts["leaderboard"][0]["average_precision"]["mean"] > 0.8
+    assert [run.as_result()["status"] for run in found.runs] == ["done", "failed"]
+    assert found.runs[1].reason == "CRC takes one label for each item, not several."
+    assert found.facts.leaderboard[0].measures["average_precision"].mean > 0.8
     assert "Average precision" in found.report.read_text()
 
 

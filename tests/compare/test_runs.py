@@ -17,19 +17,17 @@ from nearboost.base.disk import write_arrays, write_json
 from nearboost.catalogue.methods import METHODS
 from nearboost.compare import processes
 from nearboost.compare.processes import file_name, read_result, run_task
+from nearboost.compare.records import RunIdentity, as_json
 from nearboost.compare.runs import prepared, smaller
 
 STRANGE = "compare.strange_runs"
 TESTS = str(Path(__file__).resolve().parents[1])
-IDENTITY = {
-    "data": "blobs",
-    "features": "vectors",
-    "scale": False,
-    "method": "crc",
-    "split": 0,
-    "seed": 0,
-    "threads": 1,
-}
+IDENTITY = as_json(
+    RunIdentity(
+        *("blobs", "0123", ["A", "B", "C"], "vectors", "rows", False, "crc", {}, "half"),
+        *(0, 0, 1, "0.1.0", {}),
+    )
+)
 
 
 @pytest.fixture
@@ -50,7 +48,7 @@ def task(tmp_path):
     )
     files = {"rows": "rows.npy", "table": "table.npz", "result": "result.json"}
     paths = {key: str(tmp_path / name) for key, name in files.items()}
-    return {"identity": IDENTITY, "classes": ["A", "B", "C"], **paths}
+    return {"identity": IDENTITY, **paths, "n_train": None, "n_test": None}
 
 
 @pytest.fixture

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from compare.reading import Page
-from nearboost.pages import heat, numbers
+from nearboost.measures.differences import Summary
+from nearboost.pages import charts, numbers
 from nearboost.pages.charts import FRAME, Point, reliability, trade_off, undominated
 from nearboost.pages.svg import Axis, axis_around, width_of
+
+NAN = float("nan")
 
 
 def drawn(picture):
@@ -126,7 +129,7 @@ def test_reliability_curve():
 
 def test_confusion_matrix_with_numbers():
     counts = [[8, 2, 0], [0, 10, 0], [1, 0, 9]]
-    page = drawn(heat.confusion_matrix(["a", "b", "c<d>"], counts))
+    page = drawn(charts.confusion_matrix(["a", "b", "c<d>"], counts))
     assert [t["text"] for t in page.all("text", class_="count")] == ["8", "2", "10", "1", "9"]
     assert [t["text"] for t in page.all("text", class_="on")] == ["8", "10", "9"]
     tiles = sum(path["attributes"]["d"].count("M") for path in page.all("path", class_="heat"))
@@ -137,7 +140,7 @@ def test_confusion_matrix_with_numbers():
 
 
 def test_colour_follows_the_share_of_the_row():
-    page = drawn(heat.confusion_matrix(["a", "b"], [[990, 10], [5, 5]]))
+    page = drawn(charts.confusion_matrix(["a", "b"], [[990, 10], [5, 5]]))
     opacity = {}
     for path in page.all("path", class_="heat"):
         for x, y in re.findall(r"M(\S+) (\S+?)h", path["attributes"]["d"]):
@@ -151,19 +154,19 @@ def test_confusion_of_many_classes_has_few_elements():
     n = 397
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 3, (n, n)) + 50 * np.eye(n, dtype=int)
-    page = drawn(heat.confusion_matrix([f"class {i}" for i in range(n)], counts.tolist()))
+    page = drawn(charts.confusion_matrix([f"class {i}" for i in range(n)], counts.tolist()))
     assert len(page.elements) < 100
     assert not page.all("text", class_="count")
     assert [t["text"] for t in page.all("text")][::2] == [str(i) for i in range(20, 398, 20)]
 
 
 def test_no_confusion_without_items():
-    assert heat.confusion_matrix(["a", "b"], [[0, 0], [0, 0]]) is None
-    assert heat.most_confused(["a", "b"], [[3, 0], [0, 0]]) == []
+    assert charts.confusion_matrix(["a", "b"], [[0, 0], [0, 0]]) is None
+    assert charts.most_confused(["a", "b"], [[3, 0], [0, 0]]) == []
 
 
 def test_most_confused():
-    pairs = heat.most_confused(["a", "b", "c"], [[5, 3, 0], [3, 0, 0], [1, 0, 9]], most=2)
+    pairs = charts.most_confused(["a", "b", "c"], [[5, 3, 0], [3, 0, 0], [1, 0, 9]], most=2)
     assert [(p.truth, p.said, p.count, p.share) for p in pairs] == [("b", "a", 3, 1.0), ("a", "b", 3, 3 / 8)]
 
 
@@ -184,7 +187,9 @@ def test_numbers_as_text(write, value, text):
     assert write(value) == text
 
 
-@pytest.mark.parametrize("unknown", [None, float("nan"), float("inf"), {"mean": None}, {}, "text"])
+@pytest.mark.parametrize(
+    "unknown", [None, NAN, float("inf"), Summary(None, None, []), Summary(NAN, NAN, [NAN, 0.5])]
+)
 def test_unknown_measures(unknown):
     assert numbers.mean(unknown) is None
     assert numbers.deviation(unknown) is None

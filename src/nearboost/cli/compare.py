@@ -1,7 +1,7 @@
 """``nearboost compare``: methods on the same splits, and a report of them."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -58,7 +58,7 @@ def compare(
 
     from nearboost.compare.comparison import Settings
     from nearboost.compare.comparison import compare as run
-    from nearboost.compare.report.writing import without_pictures
+    from nearboost.compare.report.writing import terminal_summary, terminal_table
 
     settings = Settings(
         data,
@@ -79,19 +79,13 @@ def compare(
     found = run(settings, notify, verbose=progress())
     report_skipped(found.skipped)
     if as_json:
-        echo_json({"report": str(found.report), **without_pictures(found.facts)})
+        echo_json({"report": str(found.report), **found.facts.as_json()})
     else:
-        _show(found.facts)
+        if found.facts.leaderboard:  # otherwise the lines of the failed runs have said it all
+            echo_table(terminal_table(found.facts))
+            echo(terminal_summary(found.facts))
         echo(f"Report: {found.report}")
     return Exit.DONE if found.is_whole else Exit.PARTLY
-
-
-def _show(facts: dict[str, Any]) -> None:
-    from nearboost.compare.report.terminal import as_table, summary
-
-    if facts["leaderboard"]:  # else the lines of the failed runs have said it all
-        echo_table(as_table(facts))
-        echo(summary(facts))
 
 
 def _listed(text: str) -> list[str]:

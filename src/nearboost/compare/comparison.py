@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nearboost.base.disk import check_folder, one_writer
 from nearboost.base.errors import UsageError
@@ -19,10 +19,13 @@ from nearboost.catalogue.descriptors import Descriptor, find_descriptor
 from nearboost.catalogue.methods import DEFAULT as DEFAULT_METHODS
 from nearboost.catalogue.methods import Method, find_methods
 from nearboost.compare.estimates import Notify, announce_features, announce_methods
-from nearboost.compare.processes import DONE, FAILED, Result, failure, run_task
+from nearboost.compare.processes import run_task
 from nearboost.compare.protocols import Split, make_splits
+from nearboost.compare.records import FailedRun, FinishedRun, Run, run_from
+from nearboost.compare.report.facts import Facts
+from nearboost.compare.report.gather import gather
 from nearboost.compare.rows import open_source
-from nearboost.compare.tasks import Job, make_parts, make_task
+from nearboost.compare.tasks import PlannedRun, make_parts, make_task
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.datasets.dataset import join_names
 from nearboost.pages.numbers import quantity
@@ -74,14 +77,14 @@ class Comparison(NamedTuple):
 
     folder: Path
     report: Path
-    facts: dict[str, Any]
-    runs: list[Result]
+    facts: Facts
+    runs: list[Run]
     skipped: dict[str, str]
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing was skipped and no run failed."""
-        return not self.skipped and all(run["status"] == DONE for run in self.runs)
+        return not self.skipped and all(isinstance(run, FinishedRun) for run in self.runs)
 
 
 def compare(settings: Settings, notify: Notify = lambda text: None, verbose: int = 0) -> Comparison:
@@ -114,7 +117,6 @@ def compare_in(
     verbose: int,
 ) -> Comparison:
     """The comparison in a folder that no other process writes to meanwhile."""
-    from nearboost.compare.report.facts import gather
     from nearboost.compare.report.writing import write_report
 
     for name in (RUNS_FOLDER, "features"):
@@ -125,13 +127,13 @@ def compare_in(
     with warnings_to(notify):
         parts, skipped = make_parts(dataset, splits, descriptors, source, folder / "features")
     source.close()
-    jobs = [
-        Job(method, part, make_task(method, part, dataset, settings, folder / RUNS_FOLDER, threads))
+    planned = [
+        PlannedRun(method, part, make_task(method, part, dataset, settings, folder / RUNS_FOLDER, threads))
         for part in parts
         for method in wanted
     ]
-    announce_methods(jobs, notify)
-    runs = list(run_all(jobs, dataset.is_multilabel, settings.run_timeout, notify, verbose))
+    announce_methods(planned, notify)
+    runs = list(run_all(planned, dataset.is_multilabel, settings.run_timeout, notify, verbose))
     facts = gather(runs, dataset, splits, settings, skipped, source.thumbnail)
     report = write_report(folder, facts, runs)
     return Comparison(folder, report, facts, runs, skipped)
@@ -211,33 +213,32 @@ def prepare_folder(folder: Path, fresh: bool) -> None:
 
 
 def run_all(
-    jobs: Sequence[Job], several_labels: bool, timeout: float | None, notify: Notify, verbose: int
-) -> Iterator[Result]:
-    """The result of each run, done now or found; failed ones are tried again."""
-    with progress_bar("Comparing", len(jobs), verbose) as advance:
-        for number, job in enumerate(jobs, start=1):
-            result = job.known
-            is_old = result is not None
-            if result is None and several_labels and not job.method.multilabel:
-                reason = f"{job.method.title} takes one label for each item, not several."
-                result = failure(job.task["identity"], reason)
-            elif result is None:
-                result = run_task(job.task, timeout)
-            notify(f"{number}/{len(jobs)}  {describe_run(result, is_old)}")
+    planned: Sequence[PlannedRun], several_labels: bool, timeout: float | None, notify: Notify, verbose: int
+) -> Iterator[Run]:
+    """Each run, done now or found; failed ones are tried again."""
+    with progress_bar("Comparing", len(planned), verbose) as advance:
+        for number, one in enumerate(planned, start=1):
+            run: Run | None = one.known
+            is_old = run is not None
+            if run is None and several_labels and not one.method.multilabel:
+                reason = f"{one.method.title} takes one label for each item, not several."
+                run = FailedRun(one.task.identity, reason)
+            elif run is None:
+                run = run_from(run_task(one.task.as_task(), timeout))
+            notify(f"{number}/{len(planned)}  {describe_run(run, is_old)}")
             advance()
-            yield result
+            yield run
 
 
-def describe_run(result: Result, is_old: bool) -> str:
+def describe_run(run: Run, is_old: bool) -> str:
     """A run in one line, for people who wait."""
-    where = f"{result['method']}, {result['features']}, split {result['split'] + 1}"
-    if result["status"] == FAILED:
-        return f"{where}: failed. {result['reason']}"
-    measures = result["measures"]
+    where = f"{run.identity.method}, {run.identity.features}, split {run.identity.split + 1}"
+    if isinstance(run, FailedRun):
+        return f"{where}: failed. {run.reason}"
+    measures = run.assessment.measures
     key = "accuracy" if measures["mean_average_precision"] is None else "mean_average_precision"
-    per_query = 1000 * result["query_seconds"] / result["queries"]
     known = "  (from before)" if is_old else ""
     return (
-        f"{where}: {key.replace('_', ' ')} {100 * measures[key]:.2f} %, fit {result['fit_seconds']:.2f} s, "
-        f"{quantity(per_query)} ms a query{known}"
+        f"{where}: {key.replace('_', ' ')} {100 * measures[key]:.2f} %, fit {run.costs.fit_seconds:.2f} s, "
+        f"{quantity(run.costs.query_ms)} ms a query{known}"
     )

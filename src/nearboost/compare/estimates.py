@@ -11,6 +11,7 @@ with the exponent that the two trials show: between 1 and 2.5 for fitting, betwe
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import log2
 from pathlib import Path
 from time import perf_counter
@@ -21,10 +22,11 @@ from numpy.typing import NDArray
 from nearboost.base.image_set import ImageSet
 from nearboost.base.words import roughly
 from nearboost.catalogue.descriptors import Descriptor
-from nearboost.compare.processes import DONE, Task, run_task
+from nearboost.compare.processes import DONE, run_task
 from nearboost.compare.protocols import Split
+from nearboost.compare.records import Costs, RunTask
 from nearboost.compare.rows import ImageSource, Source
-from nearboost.compare.tasks import Job
+from nearboost.compare.tasks import PlannedRun
 
 Notify = Callable[[str], None]
 
@@ -50,12 +52,12 @@ def announce_features(
         announce_time(f"{descriptor.title} of {len(images):,} images", seconds, notify)
 
 
-def announce_methods(jobs: Sequence[Job], notify: Notify) -> None:
+def announce_methods(planned: Sequence[PlannedRun], notify: Notify) -> None:
     """Say how long slow methods will take with each kind of features, from a trial on one split."""
-    waiting: dict[str, list[Job]] = {}
-    for job in jobs:
-        if job.method.slow and job.known is None:
-            waiting.setdefault(f"{job.method.title} on {job.part.features}", []).append(job)
+    waiting: dict[str, list[PlannedRun]] = {}
+    for run in planned:
+        if run.method.slow and run.known is None:
+            waiting.setdefault(f"{run.method.title} on {run.part.features}", []).append(run)
     for title, same in waiting.items():
         notify(f"Trying {title}, on few rows, for an estimate of the time.")
         one = estimate_run(same[0])
@@ -99,19 +101,19 @@ def patches_of(images: Sequence[NDArray[Any]]) -> float:
     return 3 * sum(pixels.shape[0] * pixels.shape[1] / 16 for pixels in images) / len(images)
 
 
-def estimate_run(job: Job) -> float | None:
+def estimate_run(planned: PlannedRun) -> float | None:
     """Seconds that a run will take; None where the trials fail or are as large as the run."""
-    task, n_train, n_test = job.task, job.part.n_train, job.part.n_test
-    few = min(TRIAL_ROWS, n_train // 4)
+    n_train, n_test = planned.part.n_train, planned.part.n_test
+    few, n_queries = min(TRIAL_ROWS, n_train // 4), min(TRIAL_QUERIES, n_test)
     if few < 20:
         return None
-    trials = [_try(task, n, min(TRIAL_QUERIES, n_test)) for n in (few, 2 * few)]
-    if any(trial is None for trial in trials):
+    small, large = (_try(planned.task, n, n_queries) for n in (few, 2 * few))
+    if small is None or large is None:
         return None
-    (fit_few, query_few), (fit_many, query_many) = ((t["fit_seconds"], t["query_seconds"]) for t in trials if t)
     growth = n_train / (2 * few)
-    fit = fit_many * growth ** exponent(fit_few, fit_many, 1.0, 2.5)
-    query = query_many / min(TRIAL_QUERIES, n_test) * growth ** exponent(query_few, query_many, 0.0, 1.5)
+    fit = large.fit_seconds * growth ** exponent(small.fit_seconds, large.fit_seconds, 1.0, 2.5)
+    per_query = large.query_seconds / n_queries
+    query = per_query * growth ** exponent(small.query_seconds, large.query_seconds, 0.0, 1.5)
     return float(fit + 2 * n_test * query)  # once for the answers, once for the scores
 
 
@@ -120,8 +122,8 @@ def exponent(few: float, many: float, least: float, most: float) -> float:
     return min(max(log2(many / few), least), most) if few > 0 and many > 0 else least
 
 
-def _try(task: Task, n_train: int, n_test: int) -> Any:
+def _try(task: RunTask, n_train: int, n_test: int) -> Costs | None:
     with tempfile.TemporaryDirectory() as folder:
-        small = {**task, "n_train": n_train, "n_test": n_test, "result": str(Path(folder) / "trial.json")}
-        result = run_task(small, TRIAL_SECONDS)
-    return result if result["status"] == DONE else None
+        small = replace(task, n_train=n_train, n_test=n_test, result=Path(folder) / "trial.json")
+        result = run_task(small.as_task(), TRIAL_SECONDS)
+    return Costs.from_json(result) if result["status"] == DONE else None

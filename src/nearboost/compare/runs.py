@@ -1,12 +1,6 @@
 """One run of a comparison: one method on one split, in a process of its own.
 
-``python -m nearboost.compare.runs`` is that process (see `processes`). Its task holds, besides ``identity`` and
-``result``,
-
-- ``rows``: npy file of all rows
-- ``table``: npz file of the split: numbers of rows, labels (codes or 0/1), names and groups
-- ``classes``: the class names
-- ``n_train``, ``n_test``: for a trial on so many rows only
+``python -m nearboost.compare.runs`` is that process (see `processes`), its task a `RunTask`.
 """
 
 import sys
@@ -23,6 +17,7 @@ from numpy.typing import NDArray
 from nearboost.base.disk import read_arrays
 from nearboost.base.validation import float_type
 from nearboost.compare.processes import DONE, Result, Task, serve
+from nearboost.compare.records import Assessment, Costs, FinishedRun, Mistake, Prototype, RunTask, as_json
 
 N_MISTAKES, N_PROTOTYPES = 24, 60  # shown in the report
 WARM_CLASSES, WARM_ROWS = 3, 8
@@ -34,35 +29,25 @@ def run(task: Task) -> Result:
     """Fit and query one method; times leave out reading, the first compilation and the measures."""
     from nearboost.catalogue.methods import find_method
 
-    identity = task["identity"]
-    table = read_arrays(Path(task["table"]))
-    if "n_train" in task:
-        table = smaller(table, task["n_train"], task["n_test"])
-    rows = np.load(task["rows"], mmap_mode="r")
-    X, queries = prepared(rows[table["train"]], rows[table["test"]], identity["scale"])
-    y, truth = table["train_labels"], table["test_labels"]
-    estimator = find_method(identity["method"]).make(identity["seed"], identity["threads"])
-    warm_up(estimator, X, y)
+    given = RunTask.from_task(task)
+    identity, table = given.identity, read_arrays(given.table)
+    if given.n_train is not None and given.n_test is not None:
+        table = smaller(table, given.n_train, given.n_test)
+    rows = np.load(given.rows, mmap_mode="r")
+    X, queries = prepared(rows[table["train"]], rows[table["test"]], identity.scale)
+    estimator = find_method(identity.method).make(identity.seed, identity.threads)
+    warm_up(estimator, X, table["train_labels"])
     with convergence_warnings() as warned:
         started = perf_counter()
-        fit_estimator(estimator, X, y, table.get("train_groups"))
+        fit_estimator(estimator, X, table["train_labels"], table.get("train_groups"))
         fitted = perf_counter()
     answers = estimator.predict(queries)
     answered = perf_counter()
-    result = {
-        **identity,
-        "status": DONE,
-        "reason": None,
-        "fit_seconds": fitted - started,
-        "query_seconds": answered - fitted,
-        "queries": len(queries),
-        "train": len(X),
-        "warnings": list(dict.fromkeys(first_line(warning.message) for warning in warned)),
-        "peak_mib": peak_mib(),
-    }
-    if "n_train" in task:
-        return result
-    return {**result, **assess(estimator, queries, truth, answers, table, task["classes"])}
+    complaints = list(dict.fromkeys(first_line(warning.message) for warning in warned))
+    costs = Costs(fitted - started, answered - fitted, len(queries), len(X), peak_mib(), complaints)
+    if given.is_trial:
+        return {**as_json(identity), "status": DONE, "reason": None, **as_json(costs)}
+    return FinishedRun(identity, costs, assess(estimator, queries, answers, table, identity.classes)).as_result()
 
 
 def prepared(
@@ -148,39 +133,30 @@ def smaller(table: dict[str, NDArray[Any]], n_train: int, n_test: int) -> dict[s
 
 
 def assess(
-    estimator: Any,
-    queries: NDArray[Any],
-    truth: NDArray[Any],
-    answers: NDArray[Any],
-    table: SplitArrays,
-    classes: Sequence[str],
-) -> dict[str, Any]:
-    """Everything but times and memory, as plain numbers and texts."""
+    estimator: Any, queries: NDArray[Any], answers: NDArray[Any], table: SplitArrays, classes: Sequence[str]
+) -> Assessment:
+    """Everything but times and memory."""
     from nearboost.measures.metrics import confusion, measure, reliability
 
-    answers = np.asarray(answers).astype(np.int64)
+    truth, answers = table["test_labels"], np.asarray(answers).astype(np.int64)
     probabilities = class_outputs(estimator, "predict_proba", queries, len(classes))
-    scores = (
-        class_outputs(estimator, "decision_function", queries, len(classes)) if probabilities is None else None
+    scores = None
+    if probabilities is None:
+        scores = class_outputs(estimator, "decision_function", queries, len(classes))
+    several = truth.ndim == 2
+    true, said = (labels if several else class_names(labels, classes) for labels in (truth, answers))
+    has_bins = probabilities is not None and not several
+    return Assessment(
+        prototypes=count_prototypes(estimator),
+        chosen=chosen_settings(estimator),
+        gallery=gallery(estimator, table, classes),
+        truth=truth.tolist(),
+        predictions=answers.tolist(),
+        measures=measure(true, said, classes, probabilities=probabilities, scores=scores),
+        confusion=None if several else confusion(true, said, classes),
+        reliability=reliability(true, said, classes, np.asarray(probabilities)) if has_bins else None,
+        mistakes=[] if several else worst_mistakes(truth, answers, probabilities, table["test_names"], classes),
     )
-    found: dict[str, Any] = {
-        "prototypes": count_prototypes(estimator),
-        "chosen": chosen_settings(estimator),
-        "gallery": gallery(estimator, table, classes),
-        "truth": truth.tolist(),
-        "predictions": answers.tolist(),
-    }
-    if truth.ndim == 2:
-        measures = measure(truth, answers, classes, probabilities=probabilities, scores=scores)
-        return {**found, "measures": measures, "confusion": None, "reliability": None, "mistakes": []}
-    true_names, said = class_names(truth, classes), class_names(answers, classes)
-    return {
-        **found,
-        "measures": measure(true_names, said, classes, probabilities=probabilities, scores=scores),
-        "confusion": confusion(true_names, said, classes),
-        "reliability": None if probabilities is None else reliability(true_names, said, classes, probabilities),
-        "mistakes": worst_mistakes(truth, answers, probabilities, table["test_names"], classes),
-    }
 
 
 def class_outputs(estimator: Any, name: str, queries: NDArray[Any], n_classes: int) -> NDArray[np.float64] | None:
@@ -203,18 +179,18 @@ def worst_mistakes(
     probabilities: NDArray[np.float64] | None,
     names: NDArray[Any],
     classes: Sequence[str],
-) -> list[dict[str, Any]]:
+) -> list[Mistake]:
     """The wrong answers that were given with the most confidence; the first ones where there is none to tell."""
     wrong = np.flatnonzero(truth != answers)
     sure = np.zeros(len(wrong)) if probabilities is None else probabilities[wrong, answers[wrong]]
     order = np.argsort(-sure, kind="stable")[:N_MISTAKES]
     return [
-        {
-            "name": str(names[i]),
-            "truth": classes[truth[i]],
-            "said": classes[answers[i]],
-            "probability": None if probabilities is None else float(sure[at]),
-        }
+        Mistake(
+            str(names[i]),
+            classes[truth[i]],
+            classes[answers[i]],
+            None if probabilities is None else float(sure[at]),
+        )
         for at, i in zip(order.tolist(), wrong[order].tolist(), strict=True)
     ]
 
@@ -235,7 +211,7 @@ def chosen_settings(estimator: Any) -> dict[str, Any]:
     return {name: np.asarray(value).item() for name, value in found.items() if np.ndim(value) == 0}
 
 
-def gallery(estimator: Any, table: SplitArrays, classes: Sequence[str]) -> list[dict[str, Any]]:
+def gallery(estimator: Any, table: SplitArrays, classes: Sequence[str]) -> list[Prototype]:
     """The training rows with the largest weights, for methods that learn weights of rows."""
     if not hasattr(estimator, "coefficients_") or not len(estimator.prototypes_):
         return []
@@ -245,7 +221,7 @@ def gallery(estimator: Any, table: SplitArrays, classes: Sequence[str]) -> list[
     order = np.argsort(-weights, kind="stable")[:N_PROTOTYPES]
     rows = np.asarray(estimator.prototypes_)[order]
     return [
-        {"name": str(table["train_names"][row]), "weight": float(weight), "class": said}
+        Prototype(str(table["train_names"][row]), float(weight), said)
         for row, weight, said in zip(
             rows.tolist(), weights[order].tolist(), class_names(table["train_labels"][rows], classes), strict=True
         )

@@ -12,8 +12,8 @@ from nearboost.base.disk import write_arrays
 from nearboost.base.machine import describe_versions
 from nearboost.catalogue.descriptors import Descriptor
 from nearboost.catalogue.methods import Method
-from nearboost.compare.processes import DONE, Result, Task, file_name, read_result
 from nearboost.compare.protocols import Split
+from nearboost.compare.records import FinishedRun, RunIdentity, RunTask, read_run
 from nearboost.compare.rows import VECTORS, Source, SplitRows, hash_of_texts
 from nearboost.datasets import DataError, Dataset
 
@@ -31,18 +31,17 @@ class Part(NamedTuple):
     n_test: int
 
 
-class Job(NamedTuple):
-    """A run to come."""
+class PlannedRun(NamedTuple):
+    """A method on a split, and its task."""
 
     method: Method
     part: Part
-    task: Task
+    task: RunTask
 
     @property
-    def known(self) -> Result | None:
+    def known(self) -> FinishedRun | None:
         """What an earlier call found, if it was no failure."""
-        result = read_result(Path(self.task["result"]))
-        return result if result is not None and result["status"] == DONE else None
+        return read_run(self.task.result)
 
 
 def make_parts(
@@ -97,31 +96,25 @@ def make_part(
     return Part(features, number, split.seed, rows.file, table, content, len(train), len(test))
 
 
-def make_task(method: Method, part: Part, dataset: Dataset, settings: Any, folder: Path, threads: int) -> Task:
+def make_task(method: Method, part: Part, dataset: Dataset, settings: Any, folder: Path, threads: int) -> RunTask:
     """The task of a run."""
-    identity = {
-        "data": dataset.name,
-        "content": part.content,
-        "classes": list(dataset.classes),
-        "features": part.features,
-        "rows": part.rows.stem if part.features == VECTORS else part.rows.parent.name,
-        "scale": settings.scale,
-        "method": method.name,
-        "parameters": plain(method.make(part.seed, threads).get_params(deep=True)),
-        "protocol": settings.protocol,
-        "split": part.number,
-        "seed": part.seed,
-        "threads": threads,
-        "version": nearboost.__version__,
-        "libraries": describe_versions(),
-    }
-    files = {"rows": str(part.rows.resolve()), "table": str(part.table.resolve())}
-    return {
-        "identity": identity,
-        "classes": list(dataset.classes),
-        **files,
-        "result": str(folder / file_name(identity)),
-    }
+    identity = RunIdentity(
+        data=dataset.name,
+        content=part.content,
+        classes=list(dataset.classes),
+        features=part.features,
+        rows=part.rows.stem if part.features == VECTORS else part.rows.parent.name,
+        scale=settings.scale,
+        method=method.name,
+        parameters=plain(method.make(part.seed, threads).get_params(deep=True)),
+        protocol=settings.protocol,
+        split=part.number,
+        seed=part.seed,
+        threads=threads,
+        version=nearboost.__version__,
+        libraries=describe_versions(),
+    )
+    return RunTask.make(identity, part.rows, part.table, folder)
 
 
 def plain(value: Any) -> Any:

@@ -1,26 +1,53 @@
 """Results over several splits, and whether two methods differ."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 
-def summary(values: Sequence[float | None]) -> dict[str, Any]:
-    """Mean and sample deviation of what is there; None where there is too little."""
+@dataclass(frozen=True)
+class Summary:
+    """A measure over several splits: mean and sample deviation, None where there is too little, and all values."""
+
+    mean: float | None
+    deviation: float | None
+    values: list[float | None]
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Two methods on n splits: mean difference, its deviation, the t statistic and the two-sided p."""
+
+    difference: float | None
+    deviation: float | None
+    t: float | None
+    p: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class McNemarTest:
+    """Two methods on the same items: difference of accuracies, items that only one got right, two-sided p."""
+
+    difference: float
+    only_first: int
+    only_second: int
+    p: float
+
+
+def summarise(values: Sequence[float | None]) -> Summary:
+    """The summary of what is there."""
     there = np.array([value for value in values if value is not None], dtype=np.float64)
-    return {
-        "mean": float(there.mean()) if len(there) else None,
-        "deviation": float(there.std(ddof=1)) if len(there) > 1 else None,
-        "values": list(values),
-    }
+    mean = float(there.mean()) if len(there) else None
+    return Summary(mean, float(there.std(ddof=1)) if len(there) > 1 else None, list(values))
 
 
 def paired(
     first: Sequence[float | None], second: Sequence[float | None], n_train: float, n_test: float
-) -> dict[str, Any]:
+) -> PairedTest:
     """The difference of two methods on the same splits, by the corrected resampled t test.
 
     Splits of one set share training items, so their results are not independent and the plain t test finds
@@ -33,26 +60,23 @@ def paired(
 
     Returns
     -------
-    dict : "difference", the mean of first − second; "deviation" of the differences; "t"; "p", two-sided; "n". What
-        one pair cannot tell is None.
+    PairedTest : of first − second; what one pair cannot tell is None
 
     Examples
     --------
     >>> found = paired([0.90, 0.92, 0.91], [0.88, 0.91, 0.90], n_train=100, n_test=50)
-    >>> round(found["difference"], 4), round(found["p"], 4)
+    >>> round(found.difference, 4), round(found.p, 4)
     (0.0133, 0.1271)
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} results cannot be paired; give both on the same splits.")
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     differences = np.array([a - b for a, b in pairs], dtype=np.float64)
-    found = {**summary(differences.tolist()), "t": None, "p": None, "n": len(pairs)}
-    found["difference"] = found.pop("mean")
-    del found["values"]
-    if len(pairs) > 1:
-        spread = found["deviation"] * sqrt(1 / len(pairs) + n_test / n_train)
-        found["t"], found["p"] = _student(found["difference"], spread, len(pairs) - 1)
-    return found
+    found = summarise(differences.tolist())
+    t = p = None
+    if found.mean is not None and found.deviation is not None:
+        t, p = _student(found.mean, found.deviation * sqrt(1 / len(pairs) + n_test / n_train), len(pairs) - 1)
+    return PairedTest(found.mean, found.deviation, t, p, len(pairs))
 
 
 def _student(mean: float, spread: float, freedom: int) -> tuple[float | None, float]:
@@ -65,7 +89,7 @@ def _student(mean: float, spread: float, freedom: int) -> tuple[float | None, fl
     return t, float(2 * student.sf(abs(t), freedom))
 
 
-def mcnemar(first_is_right: ArrayLike, second_is_right: ArrayLike) -> dict[str, Any]:
+def mcnemar(first_is_right: ArrayLike, second_is_right: ArrayLike) -> McNemarTest:
     """The difference of two methods on one split, by McNemar's exact test.
 
     Only items that one method gets right and the other wrong tell them apart. Were the methods equally good, each
@@ -77,11 +101,11 @@ def mcnemar(first_is_right: ArrayLike, second_is_right: ArrayLike) -> dict[str, 
 
     Returns
     -------
-    dict : "difference" of the accuracies, "only_first" and "only_second" right, "p", two-sided
+    PairedTest : of first − second; what one pair cannot tell is None
 
     Examples
     --------
-    >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])["p"]
+    >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1]).p
     0.125
     """
     first, second = np.asarray(first_is_right, dtype=bool), np.asarray(second_is_right, dtype=bool)
@@ -93,9 +117,5 @@ def mcnemar(first_is_right: ArrayLike, second_is_right: ArrayLike) -> dict[str, 
 
     only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
     n = only_first + only_second
-    return {
-        "difference": (only_first - only_second) / first.size,
-        "only_first": only_first,
-        "only_second": only_second,
-        "p": float(binomtest(only_first, n).pvalue) if n else 1.0,
-    }
+    p = float(binomtest(only_first, n).pvalue) if n else 1.0
+    return McNemarTest((only_first - only_second) / first.size, only_first, only_second, p)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.datasets.dataset import encode_labels
-from nearboost.measures.differences import summary
+from nearboost.measures.differences import summarise
 
 N_BINS = 15  # of equal width, for the calibration error
 SMALLEST = float(np.finfo(np.float64).eps)  # a probability of 0 for the truth would cost everything
@@ -140,8 +140,8 @@ def _several_labels(
         "ece": None,
         **_aucs(truth, ranking, classes),
         "average_precision": areas,
-        "mean_average_precision": summary(list(areas.values()))["mean"],
-        "mean_average_precision_11": summary(eleven)["mean"],
+        "mean_average_precision": summarise(list(areas.values())).mean,
+        "mean_average_precision_11": summarise(eleven).mean,
     }
 
 
@@ -180,7 +180,7 @@ def _ece(bins: list[list[float]], n_items: int) -> float:
 def _aucs(truth: NDArray[Any], ranking: Floats | None, classes: Sequence[str]) -> dict[str, Any]:
     """The chance that an item of the class ranks above another one, ties counting half."""
     found = {name: None if ranking is None else _auc(truth[:, c], ranking[:, c]) for c, name in enumerate(classes)}
-    return {"auc": found, "mean_auc": summary(list(found.values()))["mean"]}
+    return {"auc": found, "mean_auc": summarise(list(found.values())).mean}
 
 
 def _auc(is_class: NDArray[Any], scores: Floats) -> float | None:

@@ -19,6 +19,7 @@ from nearboost.datasets import open_dataset
 from nearboost.datasets.dataset import encode_labels
 from nearboost.models.items import check_part, choose_part, labelled_rows
 from nearboost.models.model import Model, load_model
+from nearboost.pages.rendering import Card, render_template
 
 N_FOLDS = 5
 TITLE = "Suspects of"
@@ -167,21 +168,30 @@ def is_suspects_page(text: str) -> bool:
 
 def suspects_page(findings: Findings, model: str) -> str:
     """A page of thumbnails that asks for nothing from elsewhere; ``model`` is the name of its file."""
-    from jinja2 import Environment, PackageLoader
-
-    pages = Environment(loader=PackageLoader("nearboost.models"), autoescape=True)
     cards = [
-        {
-            "name": one.name,
-            "label": one.label,
-            "said": one.said,
-            "own": f"{one.own:.1%}",
-            "other": f"{one.other:.1%}",
-            "picture": data_address(one.picture) if one.picture else None,
-        }
+        Card(
+            one.name,
+            [("label", f"{one.label} {one.own:.1%}"), ("said", f"{one.said} {one.other:.1%}")],
+            data_address(one.picture) if one.picture else None,
+            one.other,
+        )
         for one in findings.suspects
     ]
-    return pages.get_template("suspects.html").render(title=f"{TITLE} {model}", cards=cards, findings=findings)
+    return render_template(
+        "cards.html.j2", title=f"{TITLE} {model}", lead=_lead(findings), cards=cards, created=None
+    )
+
+
+def _lead(findings: Findings) -> str:
+    """What stands above the suspects."""
+    judged = f"{findings.n_judged:,} of {findings.n_items:,} training items"
+    lead = f"{judged} were judged by classifiers that had not seen their labels."
+    if not findings.suspects:
+        return f"{lead} No held-out vote disagrees with a label."
+    n_shown = len(findings.suspects)
+    which = f"the {n_shown:,} that disagree most are here" if n_shown < findings.n_suspects else "all are here"
+    disagree = f"The votes on {findings.n_suspects:,} of them disagree with the label"
+    return f"{lead} {disagree}; {which}, the worst first. Some are labelled wrongly, others are only hard."
 
 
 def find_suspects(

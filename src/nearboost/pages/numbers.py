@@ -1,24 +1,20 @@
-"""Measures as text. A measure is a number, None, or ``{"mean": …, "deviation": …, "values": […]}`` over splits."""
+"""Measures as text. A measure is a number, None, or a summary over splits with mean, deviation and values."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
-
-# What a report is ordered by: the first of these that any method has.
-MEASURES = ("accuracy", "mean_class_accuracy", "average_precision")
 
 
 def mean(measure: Any) -> float | None:
     """The number itself, or the mean over splits; None where it is unknown or not finite."""
-    value = measure.get("mean") if isinstance(measure, Mapping) else measure
+    value = measure if measure is None or isinstance(measure, int | float) else measure.mean
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def deviation(measure: Any) -> float | None:
     """The deviation over splits; None where there was one split only."""
-    if not isinstance(measure, Mapping) or len(measure.get("values") or (0, 0)) < 2:
+    if measure is None or isinstance(measure, int | float) or len(measure.values) < 2:
         return None
-    return mean(measure.get("deviation"))
+    return mean(measure.deviation)
 
 
 def percent(value: float) -> str:
@@ -81,7 +77,8 @@ def quantity(value: float) -> str:
 def with_deviation(measure: Any) -> str:
     """Mean and deviation in per cent, in one piece.
 
-    >>> with_deviation({"mean": 0.831, "deviation": 0.004, "values": [0.827, 0.835]})
+    >>> from nearboost.measures.differences import Summary
+    >>> with_deviation(Summary(0.831, 0.004, [0.827, 0.835]))
     '83.1\\xa0±\\xa00.4\\xa0%'
     """
     middle, spread = mean(measure), deviation(measure)

@@ -5,12 +5,14 @@ Where chromium is missing these tests skip, or fail with ``NEARBOOST_REQUIRE_BRO
 
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from compare.report.test_page import HOSTILE, hostile_facts
 from compare.sample_facts import bare, many_classes, scenes
 from nearboost.compare.report.page import render
+from nearboost.measures.differences import summarise
 
 
 @pytest.fixture(scope="module")
@@ -136,13 +138,18 @@ LABELS = "pictures => pictures.map(picture => picture.querySelectorAll('text.lab
 def close_together(name, apart, cost):
     """Ten methods of nearly the same accuracy and cost, in both charts of what accuracy costs."""
     facts = scenes()
-    row = facts["leaderboard"][0]
-    facts["leaderboard"] = [
-        {**row, "method": f"{name} {i}", "accuracy": 0.8 + apart * (i % 4), "prototypes": cost * (1 + apart * i),
-         "query_ms": 0.3 * (1 + apart * i), "against_best": None}
+    row = replace(facts.leaderboard[0], against_best=None)
+    rows = [
+        replace(
+            row,
+            method=f"{name} {i}",
+            measures={**row.measures, "accuracy": summarise([0.8 + apart * (i % 4)])},
+            prototypes=summarise([cost * (1 + apart * i)]),
+            query_ms=summarise([0.3 * (1 + apart * i)]),
+        )
         for i in range(10)
-    ]  # fmt: skip
-    return {**facts, "best": f"{name} 3"}
+    ]
+    return replace(facts, leaderboard=rows, best=f"{name} 3")
 
 
 @pytest.mark.parametrize("name", ["n3", "weighted-knn", "WWWWWWWWWWWW", "n3:n_prototypes=0.1:loss=matsushita"])

@@ -1,17 +1,18 @@
 """The report as text: what it says, what it leaves out, and that nothing in it is taken for HTML."""
 
 import base64
-import copy
 import hashlib
 import re
+from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from compare.reading import Page
-from compare.sample_facts import bare, many_classes, scenes, thumbnail
-from nearboost.compare.report.page import render, render_cards
-from nearboost.pages.cards import Card
+from compare.sample_facts import bare, entry, many_classes, scenes
+from nearboost.compare.report.facts import Facts, Failure
+from nearboost.compare.report.page import render
+from nearboost.measures.differences import Summary
+from nearboost.pages.rendering import Card
 
 HOSTILE = (
     '<script>alert("1")</script>',
@@ -59,36 +60,39 @@ def test_sections_in_order(page):
 
 def test_headline(facts, page):
     (headline,) = page.all("p", class_="headline")
-    best, other, knn = (facts["leaderboard"][i]["accuracy"] for i in (0, 1, 7))
+    best, other, knn = (facts.leaderboard[i].measures["accuracy"] for i in (0, 1, 7))
     text = headline["text"].replace("\u00a0", " ")
-    spread = f"{100 * best['mean']:.1f} ± {100 * best['deviation']:.1f} %"
-    levels = f"{spread} and {100 * other['mean']:.1f} % of the test items right"
+    spread = f"{100 * best.mean:.1f} ± {100 * best.deviation:.1f} %"
+    levels = f"{spread} and {100 * other.mean:.1f} % of the test items right"
     assert text == (
-        f"n3 and rbf-svm are level: {levels}, a difference of 0.2 points (p = 0.67); "
-        f"knn {100 * knn['mean']:.1f} %."
+        f"n3 and rbf-svm are level: {levels}, a difference of 0.2 points (p = 0.67); knn {100 * knn.mean:.1f} %."
     )
 
 
 def said_of(facts, chances):
     """The headline where the differences from the best have these chances."""
-    changed = copy.deepcopy(facts)
-    for row, p in zip(changed["leaderboard"][1:], chances, strict=False):
-        row["against_best"]["p"] = p
-    return Page(render(changed)).all("p", class_="headline")[0]["text"].replace("\u00a0", " ")
+    rows = list(facts.leaderboard)
+    for i, p in enumerate(chances, start=1):
+        rows[i] = replace(rows[i], against_best=replace(rows[i].against_best, p=p))
+    return (
+        Page(render(replace(facts, leaderboard=rows)))
+        .all("p", class_="headline")[0]["text"]
+        .replace("\u00a0", " ")
+    )
 
 
 def test_headline_of_a_clear_winner(facts):
-    best, other, knn = (facts["leaderboard"][i]["accuracy"] for i in (0, 1, 7))
+    best, other, knn = (facts.leaderboard[i].measures["accuracy"] for i in (0, 1, 7))
     text = said_of(facts, [0.049])
-    spread = f"{100 * best['mean']:.1f} ± {100 * best['deviation']:.1f} %"
+    spread = f"{100 * best.mean:.1f} ± {100 * best.deviation:.1f} %"
     assert text == (
         f"n3 is best: {spread} of the test items right with 412 prototypes; "
-        f"rbf-svm {100 * other['mean']:.1f} %; knn {100 * knn['mean']:.1f} %."
+        f"rbf-svm {100 * other.mean:.1f} %; knn {100 * knn.mean:.1f} %."
     )
 
 
 def test_headline_of_many_that_are_level(facts):
-    shares = [f"{100 * row['accuracy']['mean']:.1f} %" for row in facts["leaderboard"]]
+    shares = [f"{100 * row.measures['accuracy'].mean:.1f} %" for row in facts.leaderboard]
     text = said_of(facts, [0.67, 0.01, 0.05])
     assert text.startswith("n3 and 2 others are level: ")
     assert f"; rbf-svm {shares[1]} (p = 0.67) and innc {shares[3]} (p = 0.05); knn {shares[7]}." in text
@@ -113,11 +117,11 @@ def test_leaderboard_numbers(facts, page):
         "Against best points",
         "p",
     ]
-    assert [row[0] for row in rows] == [row["method"] for row in facts["leaderboard"]]
-    n3 = facts["leaderboard"][0]
-    spread = f"± {100 * n3['accuracy']['deviation']:.1f}"
-    assert rows[0][1] == f"{100 * n3['accuracy']['mean']:.1f} (best) {spread}"
-    assert rows[0][6] == f"{n3['prototypes']['mean']:.0f} (best)"
+    assert [row[0] for row in rows] == [row.method for row in facts.leaderboard]
+    n3 = facts.leaderboard[0]
+    spread = f"± {100 * n3.measures['accuracy'].deviation:.1f}"
+    assert rows[0][1] == f"{100 * n3.measures['accuracy'].mean:.1f} (best) {spread}"
+    assert rows[0][6] == f"{n3.prototypes.mean:.0f} (best)"
     assert rows[0][-2:] == ["–", "–"]
     assert rows[-1][-2:] == ["−9.1", "< 0.001"]
     assert rows[1][6] == "–", "a support vector machine keeps no prototypes"
@@ -125,10 +129,15 @@ def test_leaderboard_numbers(facts, page):
 
 def test_best_of_each_column_is_marked(facts, page):
     header, *rows = page.tables()["Leaderboard"]
-    least = {"Log-loss": "log_loss", "ECE": "ece", "Query ms": "query_ms", "Peak memory MiB": "peak_mib"}
-    for title, key in least.items():
-        known = [row for row in facts["leaderboard"] if row[key]]
-        winner = min(known, key=lambda row: row[key]["mean"])["method"]
+    least = {
+        "Log-loss": lambda row: row.measures["log_loss"],
+        "ECE": lambda row: row.measures["ece"],
+        "Query ms": lambda row: row.query_ms,
+        "Peak memory MiB": lambda row: row.peak_mib,
+    }
+    for title, read in least.items():
+        known = [row for row in facts.leaderboard if read(row)]
+        winner = min(known, key=lambda row, read=read: read(row).mean).method
         marked = [row[0] for row in rows if "(best)" in row[header.index(title)]]
         assert winner in marked
         shown = {row[header.index(title)].split()[0] for row in rows if row[0] in marked}
@@ -142,13 +151,13 @@ def test_tables_have_headers_for_screen_readers(page):
 
 
 def test_failed_runs_have_their_reason(page):
-    assert page.tables()["Failed runs"][1] == ["unn", "3", "killed after 600 s: the limit of one cell"]
+    assert page.tables()["Failed runs"][1] == ["unn", "gist", "3", "killed after 600 s: the limit of one run"]
     assert any(element["text"] == "1 run failed" for element in page.all("a", href="#failed"))
 
 
 def test_classes_and_commonest_mistakes(facts, page):
-    counts = facts["confusion"]["counts"]
-    names = facts["confusion"]["classes"]
+    counts = facts.confusion.counts
+    names = facts.confusion.classes
     most, i, j = max((n, i, j) for i, row in enumerate(counts) for j, n in enumerate(row) if i != j)
     share = f"{100 * most / sum(counts[i]):.1f}"
     assert page.tables()["Commonest mistakes"][1] == [names[i], names[j], str(most), share]
@@ -160,30 +169,30 @@ def test_classes_and_commonest_mistakes(facts, page):
 def test_pictures_have_names_and_weights(facts, page):
     pictures = page.all("img")
     assert [element["attributes"]["alt"] for element in pictures] == [
-        one["name"] for one in facts["gallery"] + facts["mistakes"]
+        one.name for one in [*facts.gallery, *facts.mistakes]
     ]
     assert all(element["attributes"]["src"].startswith("data:image/png;base64,") for element in pictures)
     texts = [element["text"] for element in page.all("dd")]
     assert {"2.50", "−1.74", "99.0 %"} <= set(texts)
     bars = [float(element["attributes"]["width"]) for element in page.all("rect", class_="filled")]
     assert bars[0] == 100
-    weights = [one["weight"] for one in facts["gallery"]]
+    weights = [one.weight for one in facts.gallery]
     assert bars[5] == pytest.approx(100 * abs(weights[5]) / weights[0], abs=0.1)
 
 
 def test_whose_prototypes(facts):
-    assert "training items that unn keeps" in render({**facts, "gallery_of": "unn"})
+    assert "training items that unn keeps" in render(replace(facts, gallery_of="unn"))
     assert "training items that n3 keeps" in render(facts)
 
 
 def test_how_it_was_made(facts, page):
-    assert page.all("code")[0]["text"] == facts["command"]
+    assert page.all("code")[0]["text"] == facts.command
     pairs = dict(zip((e["text"] for e in page.all("dt")), (e["text"] for e in page.all("dd")), strict=True))
     assert pairs["numpy"] == "2.3.1"
     assert pairs["memory, GiB"] == "7.8"
     assert pairs["repeats"] == "5"
     assert any("2 files were no images" in element["text"] for element in page.all("li"))
-    assert len(page.tables()["Timings"]) == 1 + len(facts["timings"])
+    assert len(page.tables()["Timings"]) == 1 + len(facts.timings)
 
 
 def test_nothing_is_loaded(facts):
@@ -207,20 +216,25 @@ def test_policy_allows_this_script_and_no_other(page):
 
 
 def hostile_facts(name):
-    facts = copy.deepcopy(scenes())
-    facts["title"] = facts["command"] = facts["created"] = name
-    facts["data"]["name"] = facts["protocol"]["name"] = name
-    facts["data"]["notes"] = [name]
-    facts["machine"] = {name: name}
-    facts["confusion"]["classes"][0] = facts["per_class"][0]["class"] = name
-    facts["failed"][0]["reason"] = name
-    facts["gallery"][0] |= {"name": name, "class": name}
-    facts["mistakes"][0] |= {"name": name, "truth": name, "said": name}
-    facts["reliability"] = {name: facts["reliability"]["n3"]}
-    for row in (facts["leaderboard"][0], facts["timings"][0]):
-        row["method"] = row["features"] = name
-    facts["best"] = name
-    return facts
+    facts = scenes()
+    first = {
+        "failed": replace(facts.failed[0], reason=name),
+        "per_class": replace(facts.per_class[0], class_=name),
+        "gallery": replace(facts.gallery[0], name=name, class_=name),
+        "mistakes": replace(facts.mistakes[0], name=name, truth=name, said=name),
+        "leaderboard": replace(facts.leaderboard[0], method=name, features=name),
+        "timings": replace(facts.timings[0], method=name, features=name),
+    }
+    return replace(
+        facts,
+        **dict.fromkeys(("title", "command", "created", "best"), name),
+        data=replace(facts.data, name=name, notes=[name]),
+        protocol=replace(facts.protocol, name=name),
+        machine={name: name},
+        confusion=replace(facts.confusion, classes=[name, *facts.confusion.classes[1:]]),
+        reliability={name: facts.reliability["n3"]},
+        **{key: [one, *getattr(facts, key)[1:]] for key, one in first.items()},
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -246,10 +260,11 @@ def test_names_of_bytes_that_are_no_text():
 
 @pytest.mark.parametrize("source", ["https://example.org/x.png", "javascript:alert(1)", "data:image/svg+xml,x"])
 def test_only_pictures_become_pictures(source):
-    card = Card("name", [("class", "a")], thumbnail=source)
-    assert card.picture is None
-    assert not Page(render_cards("t", "l", [card])).all("img")
-    assert source not in render_cards("t", "l", [card])
+    assert Card("name", [("class", "a")], thumbnail=source).picture is None
+    facts = scenes()
+    html = render(replace(facts, gallery=[replace(facts.gallery[0], thumbnail=source)], mistakes=[]))
+    assert not Page(html).all("img")
+    assert source not in html
 
 
 def test_one_method_without_anything_more():
@@ -263,40 +278,42 @@ def test_one_method_without_anything_more():
 
 
 def test_all_failed():
-    failed = [{"method": method, "split": 0, "reason": "out of memory"} for method in ("n3", "knn")]
-    page = Page(render({"title": "t", "leaderboard": [], "best": None, "failed": failed}))
+    failed = [Failure(method, None, "out of memory", 0) for method in ("n3", "knn")]
+    page = Page(render(Facts("t", failed=failed)))
     assert page.all("p", class_="headline")[0]["text"].startswith("No method finished")
     assert headings(page) == ["Failed runs", "How it was made"]
     assert any(element["text"] == "2 runs failed" for element in page.all("a"))
 
 
 def test_measures_that_are_not_numbers_are_dashes(facts):
-    rows = [{"method": "a", "accuracy": 0.5, "ece": float("nan")}, {"method": "b", "accuracy": 0.25, "ece": 0.1}]
-    page = Page(render({**facts, "leaderboard": rows, "best": "a", "reliability": {"a": [[None, None, 0]]}}))
+    rows = [entry("a", accuracy=0.5, ece=float("nan")), entry("b", accuracy=0.25, ece=0.1)]
+    changed = replace(facts, leaderboard=rows, best="a", reliability={"a": [[None, None, 0]]})
+    page = Page(render(changed))
     assert page.tables()["Leaderboard"][1:] == [["a", "50.0 (best)", "–"], ["b", "25.0", "0.100"]]
     assert "Reliability" not in headings(page)
 
 
 def test_labels_instead_of_classes():
-    rows = [{"method": m, "accuracy": None, "average_precision": p} for m, p in (("a", 0.5), ("b", 0.75))]
-    page = Page(render({"title": "t", "leaderboard": rows, "best": "b"}))
+    rows = [entry("a", accuracy=None, average_precision=0.5), entry("b", accuracy=None, average_precision=0.75)]
+    page = Page(render(Facts("t", leaderboard=rows, best="b")))
     text = page.all("p", class_="headline")[0]["text"].replace("\u00a0", " ")
     assert text == "b is best: 75.0 % average precision; a 50.0 %."
 
 
 def test_vectors_are_no_features():
     facts = bare()
-    facts["leaderboard"][0]["features"] = "vectors"
-    (summary,) = Page(render(facts)).all("p", class_="summary")
+    rows = [replace(facts.leaderboard[0], features="vectors")]
+    (summary,) = Page(render(replace(facts, leaderboard=rows))).all("p", class_="summary")
     assert "1,797 vectors · 2 classes · protocol fixed" in summary["text"]
     assert "features" not in summary["text"]
 
 
 def test_several_features_are_told_apart(facts):
-    rows = copy.deepcopy(facts["leaderboard"][:2])
-    rows += [{**copy.deepcopy(row), "features": "fisher"} for row in rows]
-    rows[2]["accuracy"]["mean"] = 0.99
-    page = Page(render({**facts, "leaderboard": rows, "best": "n3"}))
+    rows = facts.leaderboard[:2]
+    rows += [replace(row, features="fisher") for row in rows]
+    accuracy = Summary(0.99, *(getattr(rows[2].measures["accuracy"], name) for name in ("deviation", "values")))
+    rows[2] = replace(rows[2], measures={**rows[2].measures, "accuracy": accuracy})
+    page = Page(render(replace(facts, leaderboard=rows, best="n3")))
     assert page.all("p", class_="headline")[0]["text"].startswith("n3 · fisher and 2 others are level")
     header, *table = page.tables()["Leaderboard"]
     assert header[:2] == ["Method", "Features"]
@@ -304,21 +321,18 @@ def test_several_features_are_told_apart(facts):
 
 
 def test_a_method_that_missed_splits_is_not_first():
-    rows = [
-        {"method": "lucky", "accuracy": 0.9, "splits": 1},
-        {"method": "steady", "accuracy": 0.8, "splits": 5},
-    ]
-    page = Page(render({"title": "t", "leaderboard": rows, "best": None}))
+    rows = [entry("lucky", accuracy=0.9), entry("steady", 5, accuracy=0.8)]
+    page = Page(render(Facts("t", leaderboard=rows)))
     assert page.all("p", class_="headline")[0]["text"].startswith("steady is best")
     assert page.tables()["Leaderboard"][1][:2] == ["lucky", "1"]
 
 
 def test_methods_are_ordered_by_rank(facts):
-    last_first = dict(reversed(facts["reliability"].items()))
-    page = Page(render({**facts, "reliability": last_first, "leaderboard": facts["leaderboard"][::-1]}))
-    assert [element["text"] for element in page.all("strong")][1:] == list(facts["reliability"])
+    last_first = dict(reversed(facts.reliability.items()))
+    page = Page(render(replace(facts, reliability=last_first, leaderboard=facts.leaderboard[::-1])))
+    assert [element["text"] for element in page.all("strong")][1:] == list(facts.reliability)
     methods = [title.removesuffix(" %") for title in page.tables()["Accuracy by class"][0][2:-1]]
-    assert methods == [row["method"] for row in facts["leaderboard"]]
+    assert methods == [row.method for row in facts.leaderboard]
 
 
 def test_many_classes_have_numbers():
@@ -328,16 +342,3 @@ def test_many_classes_have_numbers():
     assert rows[119][:2] == ["class 119", "120"]
     (matrix,) = page.all("svg", class_="matrix")
     assert "120 classes" in matrix["attributes"]["aria-label"]
-
-
-def test_page_of_cards():
-    picture = thumbnail(np.random.default_rng(0))
-    cards = [Card("a/b<i>.png", [("class", "x & y")], picture, 0.25), Card("row 3")]
-    page = Page(render_cards("Suspects", "Two & more.", cards, "nearboost suspects"))
-    assert page.all("h1")[0]["text"] == "Suspects"
-    (image,) = page.all("img", src=picture)
-    assert image["attributes"]["alt"] == "a/b<i>.png"
-    assert [e["text"] for e in page.all("p", class_="name")] == ["a/b<i>.png", "row 3"]
-    assert page.all("dd")[0]["text"] == "x & y"
-    assert page.all("code")[0]["text"] == "nearboost suspects"
-    assert "<code>" not in render_cards("Suspects", "None.", [])

@@ -5,188 +5,217 @@ from typing import Any
 
 from markupsafe import Markup
 
+from nearboost.compare.records import Mistake, Prototype, as_json
 from nearboost.compare.report import headline
-from nearboost.pages import charts, heat, numbers, tables
-from nearboost.pages.cards import Card
-from nearboost.pages.rendering import fill
+from nearboost.compare.report.facts import ClassFacts, ConfusionFacts, Difference, Entry, Facts
+from nearboost.pages import charts, numbers
+from nearboost.pages.rendering import Card, render_template
+from nearboost.pages.tables import Column, Table, make_table
 
-Facts = Mapping[str, Any]
+METHOD = Column("method", "Method")
+FEATURES = Column("features", "Features")
+SPLIT = Column("split", "Split", numbers.count)
+FIT = Column("fit_seconds", "Fit", numbers.quantity, "s", "low", "Time to learn, without the features", False)
+QUERY = Column("query_ms", "Query", numbers.quantity, "ms", "low", "Time to classify one item as features", False)
+PEAK = Column("peak_mib", "Peak memory", numbers.count, "MiB", "low", "The most memory the process held", False)
+
+SPLITS = Column("splits", "Splits", numbers.count, "", None, "So many of them were finished")
+
+LEADERBOARD = (
+    METHOD,
+    FEATURES,
+    SPLITS,
+    Column("accuracy", "Accuracy", numbers.percent, "%", "high", "Share of test items classified right"),
+    Column("mean_class_accuracy", "Mean per class", numbers.percent, "%", "high", "Averaged over the classes"),
+    Column("top5", "Top 5", numbers.percent, "%", "high", "The right class is among the five likeliest"),
+    Column("average_precision", "Average precision", numbers.percent, "%", "high", "Averaged over labels"),
+    Column("log_loss", "Log-loss", numbers.fraction, "", "low", "Mean of minus the logarithm of the right class"),
+    Column("ece", "ECE", numbers.fraction, "", "low", "Expected calibration error: confidence against accuracy"),
+    Column("prototypes", "Prototypes", numbers.count, "", "low", "Training items the decision needs", False),
+    FIT,
+    QUERY,
+    PEAK,
+    Column("difference", "Against best", numbers.points, "points", None, "Difference of accuracy, split by split"),
+    Column("p", "p", numbers.chance, "", None, "How often chance alone makes a difference this large"),
+)
+FAILED = (METHOD, FEATURES, SPLIT, Column("reason", "Reason"))
+TIMINGS = (
+    METHOD,
+    FEATURES,
+    SPLIT,
+    FIT,
+    Column("query_seconds", "All queries", numbers.quantity, "s", "low"),
+    Column("queries", "Queries", numbers.count),
+    QUERY,
+    PEAK,
+    Column("threads", "Threads", numbers.count),
+)
 
 
 def render(facts: Facts) -> str:
-    """The report of a comparison.
-
-    Parameters
-    ----------
-    facts : plain dict, as JSON knows it; what it lacks (probabilities, prototypes, pictures, failures) is left out
-
-        - ``title``, ``command``, ``created``: text
-        - ``machine``, ``versions``, ``protocol``: names and values
-        - ``data``: ``name``, ``kind``, ``items``, ``classes``, ``counts``, ``notes``
-        - ``leaderboard``: one dict a method with ``method``, ``features`` and measures, each a number, None or
-          ``{"mean", "deviation", "values"}``; ``against_best``: ``{"difference", "p"}``
-        - ``best``: name of the best method
-        - ``per_class``: ``class``, ``n``, ``accuracy`` (method, or ``method · features``, to number), ``auc``
-        - ``confusion``: ``classes``, ``counts``, of the best method
-        - ``reliability``: the same names to a list of (mean confidence, accuracy, count)
-        - ``gallery``: ``name``, ``class``, ``weight``, ``thumbnail``; of the method ``gallery_of`` or the best
-        - ``mistakes``: ``name``, ``truth``, ``said``, ``probability``, ``thumbnail``, of the best method
-        - ``failed``: ``method``, ``split``, ``reason``; ``timings``: one dict a run
-
-    Returns
-    -------
-    The page as text.
-    """
-    rows = facts.get("leaderboard") or []
-    best = headline.best_row(rows, facts.get("best"))
-    return fill(
+    """The report of a comparison; what the facts lack (probabilities, prototypes, pictures) is left out."""
+    entries = facts.leaderboard
+    best = headline.best_entry(entries, facts.best)
+    return render_template(
         "report.html.j2",
-        title=facts["title"],
-        command=facts.get("command"),
-        created=facts.get("created"),
-        headline=headline.sentence(rows, facts.get("best")),
-        best=headline.label(best, rows) if best else None,
+        title=facts.title,
+        command=facts.command,
+        created=facts.created,
+        headline=headline.sentence(entries, facts.best),
+        best=headline.label(best, entries) if best else None,
         summary=_summary(facts),
-        notes=(facts.get("data") or {}).get("notes") or [],
-        repeated=any(numbers.deviation(row.get(m)) is not None for row in rows for m in numbers.MEASURES),
-        leaderboard=tables.leaderboard(rows, best) if rows else None,
-        failed=_table("Failed runs", tables.FAILED, facts.get("failed")),
-        **_trade_offs(rows, best),
-        **_confusion(facts.get("confusion")),
+        notes=facts.data.notes if facts.data else [],
+        repeated=any(
+            numbers.deviation(one.measures.get(m)) is not None for one in entries for m in headline.RIGHT
+        ),
+        leaderboard=leaderboard_table(entries, best) if entries else None,
+        failed=_table("Failed runs", FAILED, facts.failed),
+        **_trade_offs(entries, best),
+        **_confusion(facts.confusion),
         per_class=_per_class(facts),
-        reliability=_reliability(facts.get("reliability") or {}, rows),
-        gallery_of=facts.get("gallery_of") or (best and best["method"]),
-        gallery=_gallery(facts.get("gallery") or []),
-        mistakes=_mistakes(facts.get("mistakes") or []),
-        timings=_table("Timings", tables.TIMINGS, facts.get("timings")),
-        made={name: _pairs(facts.get(name)) for name in ("protocol", "machine", "versions")},
+        reliability=_reliability(facts.reliability, entries),
+        gallery_of=facts.gallery_of or (best and best.method),
+        gallery=_gallery(facts.gallery),
+        mistakes=_mistakes(facts.mistakes),
+        timings=_table("Timings", TIMINGS, facts.timings),
+        made={name: _pairs(as_json(getattr(facts, name)) or {}) for name in ("protocol", "machine", "versions")},
     )
 
 
-def render_cards(title: str, lead: str, cards: Sequence[Card], command: str | None = None) -> str:
-    """A page of pictures: a title, a sentence that says what they are, the cards, and how to repeat it."""
-    return fill("cards.html.j2", title=title, lead=lead, cards=cards, command=command, created=None)
+def leaderboard_table(entries: Sequence[Entry], best: Entry | None) -> Table:
+    """The methods, each with its measures and its difference from the best."""
+    flat = [vars(one) | dict(one.measures) | vars(one.against_best or Difference(None, None)) for one in entries]
+    alike = [column for column in (FEATURES, SPLITS) if len({one[column.key] for one in flat}) < 2]
+    columns = [column for column in LEADERBOARD if column not in alike]
+    return make_table("Leaderboard", columns, flat, marked=[one is best for one in entries], mark_best=True)
 
 
 def _summary(facts: Facts) -> list[str]:
     """What was compared on what, in a few words each."""
-    data, protocol = facts.get("data") or {}, facts.get("protocol") or {}
-    kind = {"images": "images", "vectors": "vectors"}.get(data.get("kind") or "", "items")
-    name = protocol if isinstance(protocol, str) else protocol.get("protocol") or protocol.get("name")
-    rows = facts.get("leaderboard") or []  # vectors are no features of anything
-    features = {str(row["features"]) for row in rows if row.get("features") and kind != "vectors"}
+    data = facts.data
+    kind = data.kind if data else "items"
+    # Vectors are no features of anything.
+    features = {entry.features for entry in facts.leaderboard if entry.features and kind != "vectors"}
     known = [
-        data.get("name"),
-        data.get("items") and f"{numbers.count(data['items'])} {kind}",
-        data.get("classes") and f"{numbers.count(len(data['classes']))} classes",
+        data and data.name,
+        data and f"{numbers.count(data.items)} {kind}",
+        data and f"{numbers.count(len(data.classes))} classes",
         features and f"features {', '.join(sorted(features))}",
-        name and f"protocol {name}",
-        facts.get("created"),
+        facts.protocol and f"protocol {facts.protocol.name}",
+        facts.created,
     ]
     return [str(text) for text in known if text]
 
 
-def _table(caption: str, columns: Sequence[tables.Column], records: Sequence[Facts] | None) -> tables.Table | None:
-    return tables.make_table(caption, columns, records) if records else None
+def _table(caption: str, columns: Sequence[Column], records: Sequence[Any]) -> Table | None:
+    return make_table(caption, columns, [vars(record) for record in records]) if records else None
 
 
-def _trade_offs(rows: Sequence[Facts], best: Facts | None) -> dict[str, Any]:
+def _trade_offs(entries: Sequence[Entry], best: Entry | None) -> dict[str, Any]:
     """Quality against prototypes and against query time, and the methods that keep no prototypes."""
-    measure = headline.measure_of(rows)
-    title = next(column.title for column in tables.LEADERBOARD if column.key == measure) + ", %"
+    measure, order = headline.find_measure(entries), headline.ranked(entries)
+    title = next(column.title for column in LEADERBOARD if column.key == measure) + ", %"
 
     def chart(cost: str, cost_title: str) -> Markup | None:
         points = [
-            charts.Point(headline.label(row, rows), x, y, numbers.deviation(row[measure]), row is best)
-            for row in headline.ranked(rows)
-            if (x := numbers.mean(row.get(cost))) is not None and (y := numbers.mean(row[measure])) is not None
+            charts.Point(headline.label(one, entries), x, y, numbers.deviation(one.measures[measure]), one is best)
+            for one in order
+            if (x := numbers.mean(getattr(one, cost))) is not None
+            and (y := numbers.mean(one.measures[measure])) is not None
         ]
         return charts.trade_off(points, cost_title, title)
 
-    without = [row for row in headline.ranked(rows) if numbers.mean(row.get("prototypes")) is None]
+    without = [one for one in order if numbers.mean(one.prototypes) is None]
     return {
         "against_prototypes": chart("prototypes", "Prototypes kept"),
         "against_time": chart("query_ms", "Time for one query, ms"),
-        "without_prototypes": [f"{headline.label(r, rows)} {numbers.with_deviation(r[measure])}" for r in without],
+        "without_prototypes": [
+            f"{headline.label(one, entries)} {numbers.with_deviation(one.measures[measure])}" for one in without
+        ],
     }
 
 
-def _confusion(confusion: Facts | None) -> dict[str, Any]:
+def _confusion(confusion: ConfusionFacts | None) -> dict[str, Any]:
     """The matrix, and the commonest mistakes in it as a table."""
-    if not confusion or not (matrix := heat.confusion_matrix(confusion["classes"], confusion["counts"])):
+    matrix = charts.confusion_matrix(confusion.classes, confusion.counts) if confusion else None
+    if confusion is None or matrix is None:
         return {"matrix": None, "legend": None, "numbered": False, "confused": None}
-    pairs = heat.most_confused(confusion["classes"], confusion["counts"])
     columns = (
-        tables.Column("truth", "Truth"),
-        tables.Column("said", "Taken for"),
-        tables.Column("count", "Times", numbers.count, "", "high"),
-        tables.Column("share", "Of the class", numbers.percent, "%", "high"),
+        Column("truth", "Truth"),
+        Column("said", "Taken for"),
+        Column("count", "Times", numbers.count, "", "high"),
+        Column("share", "Of the class", numbers.percent, "%", "high"),
     )
-    confused = _table("Commonest mistakes", columns, [vars(pair) for pair in pairs])
-    numbered = len(confusion["classes"]) > heat.MOST_NAMES
-    return {"matrix": matrix, "legend": heat.legend(), "numbered": numbered, "confused": confused}
+    pairs = charts.most_confused(confusion.classes, confusion.counts)
+    confused = _table("Commonest mistakes", columns, pairs)
+    numbered = len(confusion.classes) > charts.MOST_NAMES
+    return {"matrix": matrix, "legend": charts.heat_legend(), "numbered": numbered, "confused": confused}
 
 
-def _in_order(names: Iterable[str], rows: Sequence[Facts]) -> list[str]:
+def _in_order(names: Iterable[str], entries: Sequence[Entry]) -> list[str]:
     """Names of methods as they are ranked, those without a rank last."""
-    ranks = {headline.label(row, rows): rank for rank, row in enumerate(headline.ranked(rows))}
+    ranks = {headline.label(one, entries): rank for rank, one in enumerate(headline.ranked(entries))}
     return sorted(dict.fromkeys(names), key=lambda name: ranks.get(name, len(ranks)))
 
 
-def _per_class(facts: Facts) -> tables.Table | None:
-    """One column a method, the best first."""
-    records = facts.get("per_class") or []
-    named = (method for record in records for method in record["accuracy"])
-    methods = _in_order(named, facts.get("leaderboard") or [])
-    numbered = len(records) > heat.MOST_NAMES
-    return tables.per_class(records, methods, numbered=numbered) if records else None
+def _per_class(facts: Facts) -> Table | None:
+    """The classes with the accuracy of every method, the best first; numbered where the matrix has no names."""
+    if not facts.per_class:
+        return None
+    methods = _in_order((method for one in facts.per_class for method in one.accuracy), facts.leaderboard)
+    numbered = [Column("number", "No.", numbers.count)] if len(facts.per_class) > charts.MOST_NAMES else []
+    columns = [
+        Column("class", "Class"),
+        *numbered,
+        Column("n", "Test items", numbers.count, "", "high"),
+        *(Column(f"accuracy of {method}", method, numbers.percent, "%", "high") for method in methods),
+        Column("auc", "AUC", numbers.fraction, "", "high", "Area under the curve of the best method"),
+    ]
+    flat = [_class_row(number, one) for number, one in enumerate(facts.per_class, start=1)]
+    return make_table("Accuracy by class", columns, flat)
 
 
-def _reliability(curves: Mapping[str, Any], rows: Sequence[Facts]) -> list[tuple[str, str, Markup]]:
+def _class_row(number: int, one: ClassFacts) -> dict[str, Any]:
+    shares = {f"accuracy of {method}": share for method, share in one.accuracy.items()}
+    return {"class": one.class_, "number": number, "n": one.n, "auc": one.auc, **shares}
+
+
+def _reliability(curves: Mapping[str, Any], entries: Sequence[Entry]) -> list[tuple[str, str, Markup]]:
     """A panel for each method that gives probabilities: its name, its calibration error, its curve."""
-    errors = {headline.label(row, rows): numbers.mean(row.get("ece")) for row in rows}
+    errors = {headline.label(one, entries): numbers.mean(one.measures.get("ece")) for one in entries}
     panels = []
-    for name in _in_order(curves, rows):
+    for name in _in_order(curves, entries):
         error, curve = errors.get(name), charts.reliability(curves[name], name)
         if curve:
             panels.append((name, "" if error is None else f"ECE {numbers.fraction(error)}", curve))
     return panels
 
 
-def _gallery(prototypes: Sequence[Facts]) -> list[Card]:
+def _gallery(prototypes: Sequence[Prototype]) -> list[Card]:
     """Each prototype with its class and weight; the bar compares the absolute weights."""
-    weights = [abs(numbers.mean(prototype.get("weight")) or 0.0) for prototype in prototypes]
-    largest = max(weights, default=0.0)
-    cards = []
-    for prototype, size in zip(prototypes, weights, strict=True):
-        weight = numbers.mean(prototype.get("weight"))
-        lines = [("class", str(prototype["class"]))]
-        lines += [] if weight is None else [("weight", numbers.quantity(weight))]
-        share = size / largest if largest and weight is not None else None
-        cards.append(Card(str(prototype["name"]), lines, prototype.get("thumbnail"), share))
-    return cards
+    largest = max((abs(one.weight) for one in prototypes), default=0.0)
+    return [
+        Card(
+            one.name,
+            [("class", one.class_), ("weight", numbers.quantity(one.weight))],
+            one.thumbnail,
+            abs(one.weight) / largest if largest else None,
+        )
+        for one in prototypes
+    ]
 
 
-def _mistakes(mistakes: Sequence[Facts]) -> list[Card]:
+def _mistakes(mistakes: Sequence[Mistake]) -> list[Card]:
     """Each mistake with its truth, the answer and how sure it was."""
     cards = []
-    for mistake in mistakes:
-        sure = numbers.mean(mistake.get("probability"))
-        lines = [("truth", str(mistake["truth"])), ("said", str(mistake["said"]))]
-        lines += [] if sure is None else [("sure", f"{numbers.percent(sure)} %")]
-        cards.append(Card(str(mistake["name"]), lines, mistake.get("thumbnail"), sure))
+    for one in mistakes:
+        lines = [("truth", one.truth), ("said", one.said)]
+        lines += [] if one.probability is None else [("sure", f"{numbers.percent(one.probability)} %")]
+        cards.append(Card(one.name, lines, one.thumbnail, one.probability))
     return cards
 
 
-def _pairs(values: Any) -> list[tuple[str, str]]:
-    """Names and values as text; what is nested stands in its name."""
-    if not isinstance(values, Mapping):
-        return [] if values is None else [("name", str(values))]
-    pairs: list[tuple[str, str]] = []
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            pairs += [(f"{name} {inner}", text) for inner, text in _pairs(value)]
-        elif value is not None:
-            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            pairs.append((str(name).replace("_gib", ", GiB").replace("_", " "), text))
-    return pairs
+def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and values as text."""
+    known = {name: value for name, value in values.items() if value is not None}
+    return [(name.replace("_gib", ", GiB").replace("_", " "), str(value)) for name, value in known.items()]

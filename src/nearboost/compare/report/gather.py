@@ -1,0 +1,258 @@
+"""Runs to facts: who is best, by how much, and what several splits say together."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nearboost.base.machine import describe_machine, describe_versions, present_time
+from nearboost.base.words import counted
+from nearboost.compare.protocols import Split, protocol_notes
+from nearboost.compare.records import FailedRun, FinishedRun, Mistake, Prototype, Run
+from nearboost.compare.report.facts import (
+    ClassFacts,
+    ConfusionFacts,
+    DataFacts,
+    Difference,
+    Entry,
+    Facts,
+    Failure,
+    ProtocolFacts,
+    Timing,
+)
+from nearboost.compare.runs import N_MISTAKES, N_PROTOTYPES
+from nearboost.datasets import Dataset
+from nearboost.measures.differences import McNemarTest, PairedTest, Summary, mcnemar, paired, summarise
+from nearboost.measures.metrics import N_BINS, class_accuracies
+
+MEASURES = ("accuracy", "mean_class_accuracy", "top5", "log_loss", "ece")
+MULTILABEL_MEASURES = ("mean_average_precision", "log_loss")
+TITLES = {"mean_average_precision": "average_precision"}  # as the page calls it
+
+Runs = Sequence[FinishedRun]
+Groups = Mapping[tuple[str, str], list[FinishedRun]]
+Draw = Callable[[str], str | None]
+Shown = TypeVar("Shown", Mistake, Prototype)
+
+
+def gather(
+    runs: Sequence[Run],
+    dataset: Dataset,
+    splits: Sequence[Split],
+    settings: Any,
+    skipped: Mapping[str, str],
+    draw: Draw,
+) -> Facts:
+    """The facts of a comparison; ``draw`` gives the thumbnail of an item by its name, or None."""
+    done = [run for run in runs if isinstance(run, FinishedRun)]
+    groups = group_runs(done)
+    measure = "mean_average_precision" if dataset.is_multilabel else "accuracy"
+    best = find_best(groups, measure)
+    weighted = find_weighted(groups, measure)
+    return Facts(
+        title=title(dataset.name, len({(run.identity.method, run.identity.features) for run in runs})),
+        command=settings.command,
+        created=present_time(),
+        machine=describe_machine(),
+        versions=describe_versions(),
+        data=data_facts(dataset, [*protocol_notes(dataset, settings.protocol), *complaints(done)], skipped),
+        protocol=protocol_facts(settings, splits),
+        leaderboard=leaderboard(groups, best, measure),
+        best=best[0].identity.method if best else None,
+        failed=[failure(run) for run in runs if isinstance(run, FailedRun)],
+        per_class=[] if dataset.is_multilabel else per_class(groups, best, dataset.classes),
+        confusion=None if dataset.is_multilabel or not best else confusion(best, dataset.classes),
+        reliability=reliability(groups),
+        gallery=illustrate(weighted[0].assessment.gallery[:N_PROTOTYPES] if weighted else [], draw),
+        gallery_of=weighted[0].identity.method if weighted else None,
+        mistakes=illustrate(worst_mistakes(best), draw),
+        mistakes_of=best[0].identity.method if best else None,
+        skipped=dict(skipped),
+        timings=[timing(run) for run in done],
+    )
+
+
+def title(name: str, n_methods: int) -> str:
+    """What was done, for the head of the page."""
+    return f"{name}: {counted(n_methods, 'method')}{' compared' if n_methods > 1 else ''}"
+
+
+def group_runs(runs: Runs) -> dict[tuple[str, str], list[FinishedRun]]:
+    """The runs of each method and features, over all splits."""
+    groups: dict[tuple[str, str], list[FinishedRun]] = {}
+    for run in runs:
+        groups.setdefault((run.identity.method, run.identity.features), []).append(run)
+    return groups
+
+
+def find_best(groups: Groups, measure: str) -> list[FinishedRun]:
+    """The runs with the highest mean, of those that finished the most splits; none where nothing finished."""
+    most = max(map(len, groups.values()), default=0)
+    whole = [runs for runs in groups.values() if len(runs) == most]
+    return max(whole, key=lambda runs: mean_of(runs, measure), default=[])
+
+
+def find_weighted(groups: Groups, measure: str) -> list[FinishedRun]:
+    """The best that learned weights of training rows; with no rounds, all of them are 0."""
+    weighted = {key: runs for key, runs in groups.items() if any(one.weight for one in runs[0].assessment.gallery)}
+    return find_best(weighted, measure)
+
+
+def mean_of(runs: Runs, measure: str) -> float:
+    """Over the splits that have the measure; runs none of which has it come last."""
+    values = [run.assessment.measures[measure] for run in runs]
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else -np.inf
+
+
+def leaderboard(groups: Groups, best: Runs, measure: str) -> list[Entry]:
+    """One entry for each group, the best first; those that finished fewer splits than others come last."""
+    order = sorted(groups.values(), key=lambda runs: (-len(runs), -mean_of(runs, measure)))
+    names = MEASURES if measure == "accuracy" else MULTILABEL_MEASURES
+    return [
+        Entry(
+            runs[0].identity.method,
+            runs[0].identity.features,
+            len(runs),
+            {TITLES.get(name, name): spread(run.assessment.measures[name] for run in runs) for name in names},
+            prototypes=spread(run.assessment.prototypes for run in runs),
+            fit_seconds=spread(run.costs.fit_seconds for run in runs),
+            query_ms=spread(run.costs.query_ms for run in runs),
+            peak_mib=spread(run.costs.peak_mib for run in runs),
+            chosen=[run.assessment.chosen for run in runs],
+            against_best=None if runs is best else difference(runs, best, measure),
+        )
+        for runs in order
+    ]
+
+
+def spread(values: Iterable[float | None]) -> Summary | None:
+    """The summary over splits; None where a value is missing."""
+    found = list(values)
+    return None if None in found else summarise(found)
+
+
+def difference(runs: Runs, best: Runs, measure: str) -> Difference | None:
+    """How far a method is behind the best on the splits that both finished, and the chance of as much by luck.
+
+    One split is judged by McNemar's test on its items, several by the corrected resampled t test.
+    """
+    others = {run.identity.split: run for run in best}
+    pairs = [(run, others[run.identity.split]) for run in runs if run.identity.split in others]
+    if not pairs:
+        return None
+    mine, its = ([run.assessment.measures[measure] for run in side] for side in zip(*pairs, strict=True))
+    test: McNemarTest | PairedTest
+    if len(pairs) == 1 and measure == "accuracy":
+        test = mcnemar(*(np.equal(run.assessment.predictions, run.assessment.truth) for run in pairs[0]))
+    else:
+        test = paired(mine, its, n_train=pairs[0][0].costs.train, n_test=pairs[0][0].costs.queries)
+    return Difference(test.difference, test.p)
+
+
+def failure(run: FailedRun) -> Failure:
+    return Failure(run.identity.method, run.identity.features, run.reason, run.identity.split + 1)
+
+
+def per_class(groups: Groups, best: Runs, classes: Sequence[str]) -> list[ClassFacts]:
+    """How often each class is recognised, over all splits."""
+    if not best:
+        return []
+    shares = {label(runs, groups): class_accuracies(summed(runs)) for runs in groups.values()}
+    return [
+        ClassFacts(
+            name,
+            int(n),
+            {method: share for method, values in shares.items() if (share := values[c]) is not None},
+            summarise([run.assessment.measures["auc"][name] for run in best]).mean,
+        )
+        for c, (name, n) in enumerate(zip(classes, summed(best).sum(axis=1), strict=True))
+    ]
+
+
+def label(runs: Runs, groups: Groups) -> str:
+    """A method, with its features where there are several."""
+    one = runs[0].identity
+    return one.method if len({features for _, features in groups}) < 2 else f"{one.method} · {one.features}"
+
+
+def summed(runs: Runs) -> Any:
+    """Confusions over all splits."""
+    return np.sum([run.assessment.confusion or [] for run in runs], axis=0)
+
+
+def confusion(best: Runs, classes: Sequence[str]) -> ConfusionFacts:
+    return ConfusionFacts(list(classes), summed(best).tolist())
+
+
+def reliability(groups: Groups) -> dict[str, Any]:
+    """Mean confidence, accuracy and count of each bin, over all splits."""
+    curves = {}
+    for runs in groups.values():
+        bins = [run.assessment.reliability for run in runs]
+        if all(bins):
+            curves[label(runs, groups)] = merge_bins(bins)
+    return curves
+
+
+def merge_bins(bins: Sequence[Any]) -> list[list[float]]:
+    """Bins of several splits as one, weighted by their counts."""
+    together: dict[int, list[Any]] = {}
+    for one in bins:
+        for confidence, accuracy, count in one:
+            together.setdefault(ceil(confidence * N_BINS), []).append(
+                (confidence * count, accuracy * count, count)
+            )
+    sums = [np.sum(together[at], axis=0) for at in sorted(together)]
+    return [[float(c / n), float(a / n), int(n)] for c, a, n in sums]
+
+
+def worst_mistakes(best: Runs) -> list[Mistake]:
+    """The most confident mistakes of all splits, each item once."""
+    found = [mistake for run in best for mistake in run.assessment.mistakes]
+    found.sort(key=lambda mistake: -(mistake.probability or 0.0))
+    return list({mistake.name: mistake for mistake in reversed(found)}.values())[::-1][:N_MISTAKES]
+
+
+def illustrate(entries: Iterable[Shown], draw: Draw) -> list[Shown]:
+    return [replace(entry, thumbnail=draw(entry.name)) for entry in entries]
+
+
+def timing(run: FinishedRun) -> Timing:
+    one, costs = run.identity, run.costs
+    return Timing(
+        one.method, one.features, costs.fit_seconds, costs.query_seconds, costs.queries, costs.peak_mib,
+        one.threads, one.split + 1, costs.query_ms,
+    )  # fmt: skip
+
+
+def complaints(runs: Runs) -> list[str]:
+    """What methods warned of while they were fitted."""
+    return [
+        f"{run.identity.method} ({run.identity.features}, split {run.identity.split + 1}): {text}"
+        for run in runs
+        for text in run.costs.warnings
+    ]
+
+
+def data_facts(dataset: Dataset, notes: Sequence[str], skipped: Mapping[str, str]) -> DataFacts:
+    notes = [*dataset.notes, *notes]
+    if skipped:
+        reasons = "; ".join(list(skipped.values())[:5]) + (" …" if len(skipped) > 5 else "")
+        was = "was" if len(skipped) == 1 else "were"
+        notes.append(f"{counted(len(skipped), 'item')} gave no features and {was} left out. {reasons}")
+    return DataFacts(dataset.name, dataset.kind, len(dataset), list(dataset.classes), dataset.counts, notes)
+
+
+def protocol_facts(settings: Any, splits: Sequence[Split]) -> ProtocolFacts:
+    return ProtocolFacts(
+        name=settings.protocol,
+        splits=len(splits),
+        repeats=settings.repeats,
+        seed=settings.seed,
+        training_items=len(splits[0].train),
+        test_items=len(splits[0].test),
+        scaling="mean 0, deviation 1 on training rows" if settings.scale else "rows as they are",
+    )

@@ -1,0 +1,49 @@
+"""Cards, on the page of suspects: pictures with their names, and text that is only text."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from compare.reading import Page
+from nearboost.base.image_set import data_address
+from nearboost.models.suspects import Findings, Suspect, is_suspects_page, suspects_page
+from nearboost.pages.rendering import Card
+
+
+@pytest.fixture
+def picture():
+    file = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(file, "JPEG")
+    return file.getvalue()
+
+
+def test_page_of_cards(picture):
+    suspects = [
+        Suspect("a/b<i>.png", "x & y", "z", 0.125, 0.75, picture),
+        Suspect("row 3", "z", "x & y", 0.25, 0.5, None),
+    ]
+    html = suspects_page(Findings(suspects, 5, 40, 50), "model <b>.nb")
+    assert is_suspects_page(html)
+    page = Page(html)
+    assert page.all("h1")[0]["text"] == page.all("title")[0]["text"] == "Suspects of model <b>.nb"
+    (image,) = page.all("img")
+    assert image["attributes"]["src"] == data_address(picture)
+    assert image["attributes"]["alt"] == "a/b<i>.png"
+    assert [element["text"] for element in page.all("p", class_="name")] == ["a/b<i>.png", "row 3"]
+    assert [element["text"] for element in page.all("dd")] == ["x & y 12.5%", "z 75.0%", "z 25.0%", "x & y 50.0%"]
+    assert [element["attributes"]["width"] for element in page.all("rect", class_="filled")] == ["75.0", "50.0"]
+    (lead,) = page.all("p", class_="headline")
+    assert lead["text"].startswith("40 of 50 training items were judged")
+    assert "The votes on 5 of them disagree with the label; the 2 that disagree most are here" in lead["text"]
+
+
+def test_page_without_cards():
+    page = Page(suspects_page(Findings([], 0, 40, 50), "model.nb"))
+    assert page.all("p", class_="headline")[0]["text"].endswith("No held-out vote disagrees with a label.")
+    assert not page.all("li")
+
+
+def test_long_names_keep_their_end():
+    card = Card("x" * 100 + "/end.png")
+    assert card.short_name == "…" + "x" * 51 + "/<wbr>end.png"
