@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
-from nearboost.compare.protocols import draw_classes
+from nearboost.base.validation import check_whole
 from nearboost.datasets import DataError, Dataset, open_dataset
 
 QUICK_CLASSES, QUICK_ITEMS = 4, 16
@@ -144,3 +144,12 @@ def few_items(dataset: Dataset) -> Dataset:
         strata = np.char.add(np.char.add(strata, "/"), np.asarray(dataset.part).astype(str))
     kept = np.concatenate([np.flatnonzero(strata == one)[:QUICK_ITEMS] for one in np.unique(strata)])
     return dataset.take(np.sort(kept))
+
+
+def draw_classes(dataset: Dataset, n_classes: int, seed: int = 0) -> Dataset:
+    """So many of its classes, drawn with a seed; fewer classes are a subset of more with the same seed."""
+    check_whole("n_classes", n_classes, least=2)
+    if n_classes > len(dataset.classes):
+        raise DataError(f"{dataset.name} has {len(dataset.classes)} classes; n_classes={n_classes} is too many.")
+    order = np.random.default_rng(seed).permutation(len(dataset.classes))
+    return dataset.with_classes([dataset.classes[i] for i in order[:n_classes]])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearboost.base.errors import UsageError
-from nearboost.compare.protocols import draw_classes, make_splits, parse_protocol, protocol_notes
+from nearboost.compare.protocols import make_splits, parse_protocol, protocol_notes
 from nearboost.datasets import DataError, Dataset
 
 SIZES = {"a": 12, "b": 7, "c": 20}
@@ -200,17 +200,6 @@ def test_numbers_are_checked():
         make_splits(toy(), "half", repeats=0)
     with pytest.raises(ValueError, match="seed=-1 must be"):
         make_splits(toy(), "half", seed=-1)
-
-
-def test_classes_drawn_with_a_seed():
-    data = toy({f"class {i}": 4 for i in range(12)})
-    three, eight = draw_classes(data, 3, seed=2), draw_classes(data, 8, seed=2)
-    assert len(three.classes) == 3
-    assert set(three.classes) < set(eight.classes)
-    assert set(three.labels) == set(three.classes)
-    assert three.classes != draw_classes(data, 3, seed=3).classes
-    with pytest.raises(DataError, match="toy has 12 classes; n_classes=13 is too many"):
-        draw_classes(data, 13)
 
 
 def test_groups_on_both_sides_are_told():

@@ -168,14 +168,15 @@ def _check_size(name: str, n_pixels: int, max_pixels: int) -> None:
 
 
 def _why(name: str, error: Exception) -> str:
-    kind, said = type(error).__name__, str(error).partition("\n")[0]
+    kind, message = type(error).__name__, str(error).partition("\n")[0]
     if kind == "UnidentifiedImageError":
         return f"{name} is not an image of a known kind, whatever its name says; leave it out or convert it."
     if kind == "DecompressionBombError":
-        return f"{name} is too large for Pillow ({said.partition(',')[0]}); raise PIL.Image.MAX_IMAGE_PIXELS too."
+        size = message.partition(",")[0]
+        return f"{name} is too large for Pillow ({size}); raise PIL.Image.MAX_IMAGE_PIXELS too."
     if isinstance(error, OSError) and error.errno is not None:
         return f"{name} cannot be opened: {error.strerror}."
-    return f"{name} is broken or cut short ({said or kind}); replace it by a sound copy."
+    return f"{name} is broken or cut short ({message or kind}); replace it by a sound copy."
 
 
 def _upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:

@@ -36,8 +36,8 @@ def array_name(number: int) -> str:
 def write_archive(path: Path, header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
     """Write a file that replaces another one only when it is complete."""
     with whole_file(path) as made, zipfile.ZipFile(made, "w", allowZip64=True) as archive:
-        told = [_write_array(archive, number, array) for number, array in enumerate(arrays)]
-        text = _as_text(header | {"arrays": told})
+        entries = [_write_array(archive, number, array) for number, array in enumerate(arrays)]
+        text = _as_text(header | {"arrays": entries})
         if len(text) > MOST_HEADER:
             raise ModelFileError(f"The model's header has {len(text):,} bytes, more than {MOST_HEADER:,}.")
         archive.writestr(_entry(HEADER), text)
@@ -147,14 +147,14 @@ class Archive:
 
     def array(self, number: Any) -> NDArray[Any]:
         """An array by its number, read and compared with its checksum."""
-        told = self.header["arrays"]
-        if type(number) is not int or not 0 <= number < min(len(told), len(self._entries) - 2):
+        entries = self.header["arrays"]
+        if type(number) is not int or not 0 <= number < min(len(entries), len(self._entries) - 2):
             raise ModelFileError(f"asks for the array {number!r}, which it does not hold.")
         entry = self._entries[array_name(number)]
         with self._file.open(entry) as file:
             summed = _Summed(file)
             array = _read_array(summed, entry)
-        if summed.digest.hexdigest() != told[number]["sha256"]:
+        if summed.digest.hexdigest() != entries[number]["sha256"]:
             raise ModelFileError(f"has an array, {entry.filename}, that does not fit its checksum.")
         return array
 
@@ -203,10 +203,9 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
     except ModelFileError as error:
         raise ModelFileError(f"{path} {error}") from None
     except BROKEN as error:
-        said = str(error).partition("\n")[0].rstrip(".")
+        message = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         raise ModelFileError(
-            f"{path} is not a model file, or it is cut short or damaged ({said or type(error).__name__}); fetch "
-            "it again."
+            f"{path} is not a model file, or it is cut short or damaged ({message}); fetch it again."
         ) from None
     except MISFITS as error:
         raise misfit(path, error) from None

@@ -103,15 +103,6 @@ def protocol_notes(dataset: Dataset, protocol: str) -> tuple[str, ...]:
     return (f"{both}; {together} keeps them together.",)
 
 
-def draw_classes(dataset: Dataset, n_classes: int, seed: int = 0) -> Dataset:
-    """So many of its classes, drawn with a seed; fewer classes are a subset of more with the same seed."""
-    check_whole("n_classes", n_classes, least=2)
-    if n_classes > len(dataset.classes):
-        raise DataError(f"{dataset.name} has {len(dataset.classes)} classes; n_classes={n_classes} is too many.")
-    order = np.random.default_rng(seed).permutation(len(dataset.classes))
-    return dataset.with_classes([dataset.classes[i] for i in order[:n_classes]])
-
-
 def _draws(dataset: Dataset, wanted: Protocol, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """Who tests and who trains, as flags."""
     if wanted.kind == "fixed":

@@ -99,7 +99,7 @@ def warm_up(estimator: Any, X: NDArray[Any], y: NDArray[Any]) -> None:
     some = np.concatenate([np.flatnonzero(column == label)[:WARM_ROWS] for label in largest])
     try:
         clone(estimator).fit(X[some], y[some]).predict(X[some[:2]])
-    except Exception:  # too few rows for it; all the rows will tell what is wrong, if anything is
+    except Exception:  # too few rows for it; if anything is wrong, the real fit will say so
         return
 
 
@@ -180,7 +180,7 @@ def worst_mistakes(
     names: NDArray[Any],
     classes: Sequence[str],
 ) -> list[Mistake]:
-    """The wrong answers that were given with the most confidence; the first ones where there is none to tell."""
+    """The most confident wrong answers; the first ones where there are no probabilities."""
     wrong = np.flatnonzero(truth != answers)
     sure = np.zeros(len(wrong)) if probabilities is None else probabilities[wrong, answers[wrong]]
     order = np.argsort(-sure, kind="stable")[:N_MISTAKES]

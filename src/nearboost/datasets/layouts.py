@@ -1,6 +1,7 @@
 """The layouts that are known, in one table, and the one way to open data."""
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,6 @@ from nearboost.base.validation import check_choice
 from nearboost.datasets.cells import is_hep2, read_hep2
 from nearboost.datasets.dataset import DataError, Dataset
 from nearboost.datasets.duplicates import note_duplicates
-from nearboost.datasets.faces import are_faces, read_faces
 from nearboost.datasets.files import file_in
 from nearboost.datasets.folders import METADATA, part_folders, read_image_folder, read_metadata
 from nearboost.datasets.objects import (
@@ -23,10 +23,13 @@ from nearboost.datasets.objects import (
     read_ilsvrc,
     read_sun397,
 )
+from nearboost.datasets.published import compared
 from nearboost.datasets.scenes import are_scenes, read_scenes
 from nearboost.datasets.signs import is_gtsrb, is_gtsrb_npz, read_gtsrb, read_gtsrb_npz
 from nearboost.datasets.vectors import ROW_FILES, read_vectors
 from nearboost.datasets.voc import is_voc, read_voc
+
+FACES = {"ar": r"ar([^a-z].*)?", "yale-b": r".*yale_?b.*", "orl": r".*orl.*"}  # names of .mat files
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,23 @@ def _scenes(n_classes: int) -> Layout:
     return Layout(about, partial(are_scenes, n_classes=n_classes), partial(read_scenes, n_classes=n_classes))
 
 
+def _read_faces(path: Path, key: str) -> Dataset:
+    """The rows of a .mat file, compared with the set they should be."""
+    if path.suffix.lower() != ".mat":
+        raise DataError(f"{path} is not a .mat file; expected one with fea and gnd, or with TrainSet and TestSet.")
+    found = read_vectors(path)
+    if key == "ar" and found.part is None:
+        raise DataError(f"{path} has no TrainSet and TestSet; expected one for each session of AR.")
+    return compared(found, key)
+
+
+def _are_faces(path: Path, key: str) -> bool:
+    """Whether the file's name says so."""
+    return path.suffix.lower() == ".mat" and re.fullmatch(FACES[key], path.stem.lower()) is not None
+
+
 def _faces(key: str, about: str) -> Layout:
-    return Layout(about, partial(are_faces, key=key), partial(read_faces, key=key))
+    return Layout(about, partial(_are_faces, key=key), partial(_read_faces, key=key))
 
 
 # "auto" takes the first that fits: the special ones come before the general ones.

@@ -60,7 +60,7 @@ def paired(
 
     Returns
     -------
-    PairedTest : of first − second; what one pair cannot tell is None
+    PairedTest : of first − second; None where one pair says nothing
 
     Examples
     --------
@@ -101,7 +101,7 @@ def mcnemar(first_is_right: ArrayLike, second_is_right: ArrayLike) -> McNemarTes
 
     Returns
     -------
-    PairedTest : of first − second; what one pair cannot tell is None
+    McNemarTest : of first − second
 
     Examples
     --------

@@ -27,7 +27,7 @@ def measure(
     Parameters
     ----------
     y_true : class names, or (n, n_classes) of 0 and 1 where items have several labels
-    predictions : the same of what was said; may be None for several labels
+    predictions : the same of what was predicted; may be None for several labels
     classes : all class names, in the order of the columns below
     probabilities : (n, n_classes), where the method gives them
     scores : (n, n_classes), or n for two classes, where it gives scores only; higher means likelier
@@ -60,12 +60,12 @@ def measure(
         return _several_labels(truth.astype(bool), predictions, classes, chances, ranking)
     if predictions is None:
         raise ValueError("predictions=None says nothing; give a class name for each item.")
-    codes, said = encode_labels(truth, classes, "y_true"), encode_labels(predictions, classes, "predictions")
+    codes, predicted = encode_labels(truth, classes, "y_true"), encode_labels(predictions, classes, "predictions")
     counts = np.array(confusion(truth, predictions, classes))
     tested = [value for value in class_accuracies(counts) if value is not None]
     one_hot = codes[:, np.newaxis] == np.arange(len(classes))
     return {
-        "accuracy": float(np.mean(codes == said)),
+        "accuracy": float(np.mean(codes == predicted)),
         "mean_class_accuracy": float(np.mean(tested)),
         "top5": None if ranking is None or len(classes) <= 5 else _top(codes, ranking, 5),
         "log_loss": None if chances is None else _log_loss(chances[np.arange(len(codes)), codes]),
@@ -78,11 +78,11 @@ def measure(
 
 
 def confusion(y_true: ArrayLike, predictions: ArrayLike, classes: Sequence[str]) -> list[list[int]]:
-    """How many items of each class (row) were said to be of each (column)."""
-    truth, said = encode_labels(y_true, classes, "y_true"), encode_labels(predictions, classes, "predictions")
-    if len(truth) != len(said) or not len(truth):
-        raise ValueError(f"{len(said)} predictions for {len(truth)} items; give one for each.")
-    counts = np.bincount(truth * len(classes) + said, minlength=len(classes) ** 2)
+    """How many items of each class (row) were predicted to be of each (column)."""
+    truth, predicted = encode_labels(y_true, classes, "y_true"), encode_labels(predictions, classes, "predictions")
+    if len(truth) != len(predicted) or not len(truth):
+        raise ValueError(f"{len(predicted)} predictions for {len(truth)} items; give one for each.")
+    counts = np.bincount(truth * len(classes) + predicted, minlength=len(classes) ** 2)
     rows: list[list[int]] = counts.reshape(len(classes), -1).tolist()
     return rows
 
@@ -103,13 +103,13 @@ def reliability(
 ) -> list[list[float]]:
     """Mean confidence, accuracy and number of items for each bin of the confidence that is not empty.
 
-    The confidence is the probability of the class that was said.
+    The confidence is the probability of the class that was predicted.
     """
-    truth, said = encode_labels(y_true, classes, "y_true"), encode_labels(predictions, classes, "predictions")
+    truth, predicted = encode_labels(y_true, classes, "y_true"), encode_labels(predictions, classes, "predictions")
     chances = _columns("probabilities", probabilities, truth, classes)
     if chances is None:
         raise ValueError("probabilities=None has no reliability; give a row for each item.")
-    confidence, right = chances[np.arange(len(said)), said], truth == said
+    confidence, right = chances[np.arange(len(predicted)), predicted], truth == predicted
     # Bins are open below and closed above, so that 1 is in the last.
     bins = np.clip(np.ceil(confidence * n_bins).astype(int) - 1, 0, n_bins - 1)
     return [
@@ -126,7 +126,7 @@ def _several_labels(
     ranking: Floats | None,
 ) -> dict[str, Any]:
     right = None if predictions is None else np.asarray(predictions).astype(bool) == truth
-    told = None if chances is None else np.where(truth, chances, 1 - chances)
+    right_chances = None if chances is None else np.where(truth, chances, 1 - chances)
     curves = {
         name: None if ranking is None else _curve(truth[:, c], ranking[:, c]) for c, name in enumerate(classes)
     }
@@ -136,7 +136,7 @@ def _several_labels(
         "accuracy": None if right is None else float(right.all(axis=1).mean()),
         "mean_class_accuracy": None if right is None else float(right.mean()),
         "top5": None,
-        "log_loss": None if told is None else _log_loss(told),
+        "log_loss": None if right_chances is None else _log_loss(right_chances),
         "ece": None,
         **_aucs(truth, ranking, classes),
         "average_precision": areas,

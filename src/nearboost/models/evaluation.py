@@ -16,9 +16,9 @@ def evaluate_model(
 ) -> dict[str, Any]:
     """Measures, confusions and what is right of each class, as plain numbers and texts."""
     found = labelled_rows(model, dataset, n_jobs=n_jobs, verbose=verbose)
-    said = model.predict_rows(found.rows)
+    prediction = model.predict_rows(found.rows)
     scores = None
-    if said.probabilities is None and hasattr(model.classifier, "decision_function"):
+    if prediction.probabilities is None and hasattr(model.classifier, "decision_function"):
         scores = model.classifier.decision_function(found.rows)
     truth = found.dataset.codes(model.classes)
     several = truth.ndim == 2
@@ -26,13 +26,15 @@ def evaluate_model(
     answer: dict[str, Any] = {
         "data": dataset.name,
         "items": len(found.rows),
-        "measures": measure(labels, said.labels, model.classes, probabilities=said.probabilities, scores=scores),
+        "measures": measure(
+            labels, prediction.labels, model.classes, probabilities=prediction.probabilities, scores=scores
+        ),
         "classes": list(model.classes),
         "trained_on": count_known(model, found, n_jobs),
         "skipped": found.skipped,
     }
     if not several:
-        counts = confusion(labels, said.labels, model.classes)
+        counts = confusion(labels, prediction.labels, model.classes)
         answer |= {"confusion": counts, "class_accuracy": class_accuracies(counts)}
     return answer
 

@@ -78,8 +78,8 @@ def _plain(coded: Any, arrays: list[Any]) -> Any:
     if kind == "tuple":
         return _plain(content, arrays)
     if kind == "array":
-        told = arrays[content]
-        return f"array of {told['dtype']}, {' x '.join(map(str, told['shape'])) or 'one number'}"
+        entry = arrays[content]
+        return f"array of {entry['dtype']}, {' x '.join(map(str, entry['shape'])) or 'one number'}"
     return f"{kind}" if kind != "float" else content
 
 

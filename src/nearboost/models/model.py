@@ -118,8 +118,8 @@ class Model:
         Prediction
             Labels and probabilities.
         """
-        said, probabilities = self._answer(self.before_last_step(rows))
-        labels = said if said.ndim == 2 else np.array(self.classes)[said]
+        answers, probabilities = self._answer(self.before_last_step(rows))
+        labels = answers if answers.ndim == 2 else np.array(self.classes)[answers]
         return Prediction(np.arange(len(rows), dtype=np.int64), labels, probabilities, {}, self.classes)
 
     def _answer(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

@@ -48,8 +48,8 @@ def trade_off(points: Sequence[Point], cost_title: str, share_title: str) -> Mar
     spans = [edge for p in points for edge in (p.share - (p.deviation or 0), p.share + (p.deviation or 0))]
     across = svg.axis_around((p.cost for p in points), FRAME.left, FRAME.right, logarithmic=True)
     up = svg.axis_around(spans, FRAME.bottom, FRAME.top)
-    told = "; ".join(f"{p.label}: {numbers.quantity(p.cost)}, {numbers.percent(p.share)} %" for p in points)
-    picture = svg.drawing(WIDTH, HEIGHT, f"{share_title} against {cost_title}. {told}.", "plot")
+    description = "; ".join(f"{p.label}: {numbers.quantity(p.cost)}, {numbers.percent(p.share)} %" for p in points)
+    picture = svg.drawing(WIDTH, HEIGHT, f"{share_title} against {cost_title}. {description}.", "plot")
     _scales(picture, across, up, cost_title, share_title)
     front = undominated(points)
     _steps(picture, [(across.place(p.cost), up.place(p.share)) for p in front])
@@ -78,8 +78,8 @@ def reliability(bins: Sequence[Sequence[float]], label: str) -> Markup | None:
     if not known:
         return None
     across, up = Axis(0, 1, MARGIN, SIZE - 6), Axis(0, 1, SIZE - MARGIN, 6)
-    told = "; ".join(f"{numbers.percent(c)} % sure, {numbers.percent(a)} % right" for c, a, _ in known)
-    picture = svg.drawing(SIZE, SIZE, f"Reliability of {label}: {told}.", "plot")
+    description = "; ".join(f"{numbers.percent(c)} % sure, {numbers.percent(a)} % right" for c, a, _ in known)
+    picture = svg.drawing(SIZE, SIZE, f"Reliability of {label}: {description}.", "plot")
     _share_scales(picture, across, up)
     add(picture, "path", class_="front", d=f"M{across.start:.1f} {up.start:.1f}L{across.end:.1f} {up.end:.1f}")
     places = [(across.place(c), up.place(a)) for c, a, _ in known]
