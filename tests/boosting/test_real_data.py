@@ -1,6 +1,7 @@
 """What the defaults promise on real data: means over three splits, one for the fixed split of gtsrb."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ SETS = [
 
 @pytest.fixture(scope="module")
 def splits():
+    @cache
     def get(name):
         if not available(name):
             pytest.skip(f"the real data for {name!r} is not here; set NEARBOOST_DATA to its folder")
@@ -38,7 +40,7 @@ def accuracy(models, splits):
 
 
 def knn_accuracy(prototypes, split, k):
-    return np.mean(knn_predictions(prototypes, split.X_test, (k,), "uniform")[k] == split.y_test)
+    return np.mean(knn_predictions(prototypes, split.X_test, (k,))[k] == split.y_test)
 
 
 @pytest.mark.pairs
