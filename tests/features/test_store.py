@@ -22,7 +22,7 @@ from features.real_images import files_of
 from features.slow_descriptor import SlowMeans
 from nearboost.features import store as module
 from nearboost.features.bif import BioInspiredFeatures
-from nearboost.features.extraction import extract
+from nearboost.features.extraction import extract, images_to_rows
 from nearboost.features.fingerprint import fingerprint
 from nearboost.features.gist import Gist
 from nearboost.features.nimble import Nimble
@@ -257,6 +257,18 @@ def test_one_writer_at_a_time(tmp_path):
         with pytest.raises(OSError, match="Another process is writing to"):
             extract(images, descriptor, tmp_path / "stores")
     extract(images, descriptor, tmp_path / "stores")
+
+
+def test_equal_descriptors_share_a_store(tmp_path):
+    """They differ in what changes no number, and are not in each other's way."""
+    save_pictures(tmp_path / "images", 2)
+    files = sorted(map(str, (tmp_path / "images").iterdir()))
+    first, second = BioInspiredFeatures((1,), 8, n_jobs=1), BioInspiredFeatures((1,), 8, n_jobs=2)
+    one, other = images_to_rows(files, [first, second], tmp_path / "stores")
+    assert one.file == other.file == the_store(tmp_path / "stores") / "rows.npy"
+    assert (one.transformer, other.transformer) == (first, second)
+    np.testing.assert_array_equal(one.X, first.transform(files))
+    np.testing.assert_array_equal(one.X, other.X)
 
 
 @pytest.mark.alone

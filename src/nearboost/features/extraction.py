@@ -17,7 +17,7 @@ from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.features.base import FixedDescriptor
-from nearboost.features.store import FILE, OK, FeatureStore, open_store
+from nearboost.features.store import FILE, OK, FeatureStore, open_store, store_folder
 
 IMAGES_AT_ONCE = 4096  # waiting for a thread
 OURS = (ImportError, MemoryError, NotFittedError)  # not the fault of an image
@@ -200,11 +200,18 @@ class MemoryWriter:
 def _describe_into(
     images: ImageSet, transformers: Sequence[Any], into: Path, n_jobs: int | None, verbose: int
 ) -> list[FeatureStore]:
+    """The stores of transformers; equal ones share theirs."""
     contents = images.contents(n_jobs, verbose)
+    folders = [store_folder(one, into) for one in transformers]
+    by_folder = dict(zip(folders, transformers, strict=True))
     with ExitStack() as stack:
-        writers = [stack.enter_context(open_store(one, into, images, contents)) for one in transformers]
-        _describe_all(images, transformers, writers, n_jobs, verbose)
-        return [writer.close() for writer in writers]
+        writers = {
+            folder: stack.enter_context(open_store(one, folder, images, contents))
+            for folder, one in by_folder.items()
+        }
+        _describe_all(images, list(by_folder.values()), list(writers.values()), n_jobs, verbose)
+        stores = {folder: writer.close() for folder, writer in writers.items()}
+    return [stores[folder] for folder in folders]
 
 
 def _stored_rows(store: FeatureStore, transformer: Any) -> ImageRows:

@@ -101,12 +101,16 @@ class FeatureStore:
         return np.asarray(self.rows[numbers])
 
 
+def store_folder(descriptor: Any, into: Path) -> Path:
+    """The folder of a descriptor's store, the same for all that are equal."""
+    return into / f"{type(descriptor).__name__}-{fingerprint(descriptor)[:20]}"
+
+
 @contextmanager
 def open_store(
-    descriptor: Any, into: Path, images: ImageSet, contents: Sequence[Content]
+    descriptor: Any, folder: Path, images: ImageSet, contents: Sequence[Content]
 ) -> Iterator["StoreWriter"]:
     """The store of a descriptor, locked against other processes; what was written is kept, however it ends."""
-    folder = into / f"{type(descriptor).__name__}-{fingerprint(descriptor)[:20]}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "descriptor.txt").write_text(f"{descriptor!r}\n", encoding="utf-8")
     with one_writer(folder):
