@@ -43,7 +43,8 @@ def find(name: str) -> Experiment:
     if ALIASES.get(wanted, wanted) in known:
         return known[ALIASES.get(wanted, wanted)]
     near = get_close_matches(wanted, [*known, *ALIASES], n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "python -m papers --list has all names."
+    choice = " or ".join(", ".join(near).rsplit(", ", 1))  # a, b or c
+    hint = f"did you mean {choice}?" if near else "python -m papers --list has all names."
     raise ValueError(f"There is no table or figure {name!r}; {hint}")
 
 

@@ -108,6 +108,11 @@ def test_an_unknown_name_lists_near_ones(given, meant):
         find(given)
 
 
+def test_near_names_are_listed_with_commas():
+    with pytest.raises(ValueError, match=r"did you mean inn-figure-\d, inn-figure-\d or [\w.-]+\?$"):
+        find("inn-figure-3")
+
+
 def test_a_name_like_no_other_points_to_the_list():
     with pytest.raises(ValueError, match="--list has all names"):
         find("zzz")

@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a file says of itself; no array is read and no class imported."""
     with open_archive(Path(path), MOST_BYTES) as archive:
-        return _of_this_format(archive.header) | {"bytes": archive.n_bytes}
+        return _of_this_format(archive.header) | {"format": archive.header["format"], "bytes": archive.n_bytes}
 
 
 def _of_this_format(header: dict[str, Any]) -> dict[str, Any]:

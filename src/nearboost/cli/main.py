@@ -50,7 +50,7 @@ def reproduce(arguments: Annotated[list[str] | None, typer.Argument()] = None) -
     """Say where the papers' tables and figures are run now."""
     raise UsageError(
         "The papers' tables and figures are now run from a checkout of the source: "
-        "python -m papers NAME --data DIR, or make paper NAME=... DATA=...."
+        "python -m papers NAME --data DIR, or make paper NAME=NAME DATA=DIR."
     )
 
 
