@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SIDE_BY_SIDE := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test check test-slow bench paper docs lock clean
 
@@ -11,8 +12,7 @@ demo: $(STAMP)
 
 # Test files run side by side, one core each; tests that measure memory, kill or race run alone afterwards.
 test: check docs
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder \
-		-m 'not slow and not alone'
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow and not alone'
 	$(BIN)/python -m pytest -m 'alone and not slow' tests
 
 # Lint, format, types and the import contract.
@@ -23,7 +23,7 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 
 test-slow: $(STAMP)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m slow
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.search
