@@ -199,7 +199,7 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
 
         def draw(i: int) -> LocalSet:
             pixels, _ = self._prepared(images[i], i, as_color)
-            rng = np.random.default_rng((self.seed_, fingerprint(pixels)))
+            rng = np.random.default_rng((self.seed_, checksum(pixels)))
             views = np.lib.stride_tricks.sliding_window_view(pixels, (self.filter_size,) * 2, axis=(0, 1))
             rows, columns = (rng.integers(0, n, share) for n in views.shape[:2])
             return LocalSet(views[rows, columns].transpose(0, 2, 3, 1).reshape(share, -1))
@@ -224,7 +224,7 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
             flat = responses.reshape(-1, self.n_filters)
             per_unit = np.float32((STEPS - 1) / LARGEST)
             rank_and_surprise(flat, per_unit, self._ranks, self._surprises, surprise.reshape(-1))
-            rows, columns = self._fixate(surprise, fingerprint(pixels))
+            rows, columns = self._fixate(surprise, checksum(pixels))
             # A response stands for the middle of its filter; a window, for the middle of its responses.
             middle = (self._n_places - 1) / 2 * self.stride + self.filter_size / 2
             centers = np.stack([columns * self.stride + middle, rows * self.stride + middle], axis=1)
@@ -308,7 +308,7 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
             )
 
 
-def fingerprint(pixels: NDArray[np.float32]) -> int:
+def checksum(pixels: NDArray[np.float32]) -> int:
     """A number that follows from the pixels."""
     return zlib.crc32(pixels.tobytes())
 
