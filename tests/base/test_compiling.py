@@ -1,0 +1,106 @@
+"""The cache of compiled kernels: never stale, never in the way."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import nearboost
+from nearboost.base import compiling
+
+# A kernel of one file that has a function of another one inlined.
+LOSS = """
+from nearboost.kernels.losses import loss_value
+from nearboost.base.loss_formulas import EXP
+print(loss_value(EXP, 0.5))
+"""
+COMPILING, NO_CACHE = compiling.ANNOUNCEMENT, "compiled kernels cannot be kept"
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A copy of the package that may be edited."""
+    package = tmp_path / "site" / "nearboost"
+    shutil.copytree(Path(nearboost.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    return package.parent
+
+
+def run(site, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "PYTHON", "XDG_"))}
+    cache = {"XDG_CACHE_HOME": str(site / "cache"), "LOCALAPPDATA": str(site / "cache"), "HOME": str(site)}
+    return subprocess.run(
+        [sys.executable, "-B", "-c", LOSS], capture_output=True, text=True, timeout=200, check=False,
+        env={**clean, **cache, "PYTHONPATH": str(site), **environment},
+    )  # fmt: skip
+
+
+def folders(site):
+    return sorted(site.rglob("kernels-*"))
+
+
+def test_a_change_in_another_file_reaches_kernels_that_inlined_it(site):
+    before = run(site)
+    assert COMPILING in before.stderr
+    formulas = site / "nearboost" / "base" / "loss_formulas.py"
+    formulas.write_text(formulas.read_text().replace("return np.exp(-margin)", "return 2.0 * np.exp(-margin)"))
+    after = run(site)
+    assert float(after.stdout) == 2 * float(before.stdout)
+    assert len(folders(site)) == 2
+
+
+def test_a_second_start_compiles_nothing_and_damaged_files_are_made_again(site):
+    expected = run(site).stdout
+    assert COMPILING not in run(site).stderr
+    assert not list((site / "nearboost").rglob("*.nb[ic]"))
+    for ending, kept in (("nbi", 0), ("nbi", -1), ("nbc", -1)):
+        for file in site.rglob(f"*.{ending}"):
+            file.write_bytes(file.read_bytes()[:kept])
+        damaged = run(site)
+        assert damaged.returncode == 0, damaged.stderr
+        assert damaged.stdout == expected
+        assert COMPILING in damaged.stderr
+    assert COMPILING not in run(site).stderr
+
+
+def test_without_a_place_to_write_every_start_compiles_and_says_so_once(site):
+    """Folders cannot be made below a file, whoever asks."""
+    (site / "cache").write_text("")
+    (site / "nearboost" / "kernels" / "__pycache__").write_text("")
+    for _ in range(2):
+        done = run(site)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count(NO_CACHE) == 1
+        assert done.stderr.count(COMPILING) == 1
+
+
+def test_where_the_home_is_read_only_the_package_keeps_them(site):
+    (site / "cache").write_text("")
+    assert COMPILING in run(site).stderr
+    again = run(site)
+    assert again.stderr == ""
+    assert [folder.parent.name for folder in folders(site)] == ["__pycache__"]
+
+
+def test_bounds_checks_get_a_folder_of_their_own(site):
+    run(site)
+    checked = run(site, NUMBA_BOUNDSCHECK="1")
+    assert COMPILING in checked.stderr
+    assert len(folders(site)) == 2
+
+
+def test_a_folder_of_the_users_choice(site, tmp_path):
+    run(site, NUMBA_CACHE_DIR=str(tmp_path / "mine"))
+    assert [folder.parent.name for folder in folders(tmp_path)] == ["mine"]
+
+
+def test_folders_that_were_not_used_for_long_are_removed(tmp_path):
+    for age in range(10):
+        (tmp_path / f"kernels-{age}").mkdir()
+        os.utime(tmp_path / f"kernels-{age}", (time.time() - age, time.time() - age))
+    (tmp_path / "others").mkdir()
+    compiling.remove_old_folders(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [*(f"kernels-{age}" for age in range(8)), "others"]
