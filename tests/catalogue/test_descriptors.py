@@ -9,7 +9,7 @@ from nearboost.base.words import roughly
 from nearboost.catalogue.descriptors import DESCRIPTORS, Descriptor, describe, find_descriptor
 from nearboost.compare.estimates import estimate_features, exponent
 from nearboost.compare.protocols import make_splits
-from nearboost.compare.rows import blocks_of, copy_rows, hash_of_rows, hash_of_texts, open_source
+from nearboost.compare.rows import copy_rows, hash_rows, hash_texts, open_source, row_blocks
 from nearboost.datasets import open_dataset
 from nearboost.features.pixels import SmallGrey
 
@@ -101,19 +101,19 @@ def test_content_changes_with_any_file(tmp_path):
 def test_vectors_are_copied_in_blocks(tmp_path, monkeypatch, given, kept):
     monkeypatch.setattr("nearboost.compare.rows.BLOCK_BYTES", 64)
     rows = np.random.default_rng(0).integers(0, 200, size=(23, 5)).astype(given)
-    assert len(blocks_of(rows)) > 1
+    assert len(row_blocks(rows)) > 1
     copy_rows(rows, tmp_path / "rows.npy")
     copied = np.load(tmp_path / "rows.npy")
     assert copied.dtype == kept
     np.testing.assert_array_equal(copied, rows)
-    whole = hash_of_rows(rows)
+    whole = hash_rows(rows)
     monkeypatch.setattr("nearboost.compare.rows.BLOCK_BYTES", 10**6)
-    assert hash_of_rows(rows) == whole
+    assert hash_rows(rows) == whole
 
 
 def test_hashes_of_texts_tell_where_one_ends():
-    assert hash_of_texts(["ab", "c"]) != hash_of_texts(["a", "bc"])
-    assert hash_of_texts(["\udcff"]) != hash_of_texts(["?"])
+    assert hash_texts(["ab", "c"]) != hash_texts(["a", "bc"])
+    assert hash_texts(["\udcff"]) != hash_texts(["?"])
 
 
 def test_an_estimate_grows_with_the_images(tmp_path):

@@ -17,7 +17,7 @@ from nearboost.base.disk import write_arrays, write_json
 from nearboost.catalogue.methods import METHODS
 from nearboost.compare import processes
 from nearboost.compare.processes import file_name, read_result, run_task
-from nearboost.compare.records import RunIdentity, as_json
+from nearboost.compare.records import RunIdentity, as_json, read_run
 from nearboost.compare.runs import prepared, smaller
 
 STRANGE = "compare.strange_runs"
@@ -174,3 +174,14 @@ def test_a_trial_takes_rows_of_all_classes(task):
     result = run_task({**task, "n_train": 9, "n_test": 4})
     assert (result["train"], result["queries"]) == (9, 4)
     assert "measures" not in result
+
+
+def test_runs_of_earlier_versions_are_read():
+    """A file from the time when a run was called a cell: same name, same keys, so that comparisons go on."""
+    [path] = Path(__file__).parent.glob("*.json")
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    run = read_run(path)
+    assert run.as_result() == stored
+    assert file_name(as_json(run.identity)) == path.name
+    assert run.assessment.prototypes == 12
+    assert {one.class_ for one in run.assessment.gallery} == {"A", "B"}

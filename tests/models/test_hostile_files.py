@@ -19,7 +19,7 @@ from models.fitted import rows
 from nearboost.base import model_archive, model_files
 from nearboost.base.model_files import read_header
 from nearboost.models import Model, ModelFileError, load, load_model, save
-from nearboost.models.info import summary_of
+from nearboost.models.info import read_summary
 
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
 
@@ -366,8 +366,9 @@ def test_files_of_other_kinds(tmp_path):
 def test_looking_into_a_file_is_fast(good):
     """Neither scikit-learn nor any class of the file is imported."""
     program = (
-        "import sys; from nearboost.models.info import summary_of\n"
-        f"print(summary_of({str(good)!r})['holds'], 'sklearn' in sys.modules, 'nearboost.boosting' in sys.modules)"
+        "import sys; from nearboost.models.info import read_summary\n"
+        f"print(read_summary({str(good)!r})['holds'], 'sklearn' in sys.modules, "
+        "'nearboost.boosting' in sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["sklearn.Pipeline", "False", "False"]
@@ -467,7 +468,7 @@ def test_models_of_other_parts(change, tmp_path):
     path = with_header(
         tmp_path / "a.nb", tmp_path / "b.nb", lambda header: change(header["root"]["state"]) and None
     )
-    for look in (load_model, summary_of):
+    for look in (load_model, read_summary):
         with pytest.raises(ModelFileError, match=r"it was changed|of another version"):
             look(path)
 

@@ -17,7 +17,7 @@ from nearboost.features import Gist
 from nearboost.models import Model, load, origins_of, save
 from nearboost.models.explanation import explain
 from nearboost.models.pruning import prune_model
-from nearboost.models.suspects import held_out, suspects_in
+from nearboost.models.suspects import held_out, suspects_in_rows
 
 CLASSES = ("nought", "one", "two", "three")
 
@@ -170,7 +170,7 @@ def test_suspects_among_rows():
     given[[3, 70, 150]] = (y[[3, 70, 150]] + 1) % 4
     model = model_of(nearboost.KNNClassifier(5), given)
     names = [f"row {i}" for i in range(len(y))]
-    found = suspects_in(model, X, np.array(CLASSES)[given], names, most=3)
+    found = suspects_in_rows(model, X, np.array(CLASSES)[given], names, most=3)
     assert {one.name for one in found.suspects} == {"row 3", "row 70", "row 150"}
     assert all(one.own < one.other for one in found.suspects)
     alone = np.append(np.zeros(20, int), 1)

@@ -9,7 +9,7 @@ from compare.reading import Page
 from nearboost.measures.differences import Summary
 from nearboost.pages import charts, numbers
 from nearboost.pages.charts import FRAME, Point, reliability, trade_off, undominated
-from nearboost.pages.svg import Axis, axis_around, width_of
+from nearboost.pages.svg import Axis, axis_around, text_width
 
 NAN = float("nan")
 
@@ -84,7 +84,7 @@ def test_labels_keep_apart_and_inside():
     page = drawn(trade_off(points, "ms", "Accuracy"))
     boxes = []
     for text in page.all("text", class_="label"):
-        a, width = text["attributes"], width_of(text["text"])
+        a, width = text["attributes"], text_width(text["text"])
         left = float(a["x"]) - {"start": 0, "middle": width / 2, "end": width}[a["text-anchor"]]
         boxes.append((left, float(a["y"]) - 10, left + width, float(a["y"])))
     assert len(page.all("circle")) == 40

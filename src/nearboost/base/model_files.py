@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
         If the file is missing, damaged, of another kind, or asks for a class that is not in the table of names.
     """
     with open_archive(Path(path), max_bytes) as archive:
-        header = _of_this_format(archive.header)
+        header = _upgrade(archive.header)
         loaded = Decoder(archive.array).decode(header["root"])
         _warn_of_version(Path(path), header)
     return loaded
@@ -104,10 +104,10 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a file says of itself; no array is read and no class imported."""
     with open_archive(Path(path), MOST_BYTES) as archive:
-        return _of_this_format(archive.header) | {"format": archive.header["format"], "bytes": archive.n_bytes}
+        return _upgrade(archive.header) | {"format": archive.header["format"], "bytes": archive.n_bytes}
 
 
-def _of_this_format(header: dict[str, Any]) -> dict[str, Any]:
+def _upgrade(header: dict[str, Any]) -> dict[str, Any]:
     found, writer = header["format"], header["versions"]["nearboost"]
     if found > FORMAT:
         raise ModelFileError(

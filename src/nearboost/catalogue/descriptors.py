@@ -96,13 +96,13 @@ def _bif(seed: int, n_jobs: int | None) -> Any:
 def _bag(seed: int, n_jobs: int | None) -> Any:
     from nearboost.features.bags import BagOfFeatures
 
-    return _of_patches(BagOfFeatures(random_state=seed, n_jobs=n_jobs))
+    return _with_patches(BagOfFeatures(random_state=seed, n_jobs=n_jobs))
 
 
 def _pyramid(seed: int, n_jobs: int | None) -> Any:
     from nearboost.features.pyramid import SpatialPyramid
 
-    return _of_patches(SpatialPyramid(random_state=seed, n_jobs=n_jobs))
+    return _with_patches(SpatialPyramid(random_state=seed, n_jobs=n_jobs))
 
 
 def _fisher(seed: int, n_jobs: int | None) -> Any:
@@ -111,7 +111,7 @@ def _fisher(seed: int, n_jobs: int | None) -> Any:
     return SIFTColorFisher(random_state=seed, n_jobs=n_jobs)
 
 
-def _of_patches(encoder: Any) -> Any:
+def _with_patches(encoder: Any) -> Any:
     from sklearn.pipeline import make_pipeline
 
     from nearboost.features.sift import DenseSIFT

@@ -48,7 +48,7 @@ def fit(
     from nearboost.datasets import open_dataset
     from nearboost.models import save
     from nearboost.models.fitting import check_names, fit_model
-    from nearboost.models.info import summary_of
+    from nearboost.models.info import read_summary
     from nearboost.models.items import check_part, choose_part
 
     check_part(part)
@@ -74,7 +74,7 @@ def fit(
     if getattr(fitted.model.last_step, "n_rounds_", None) == 0:
         notify("Note: the plain vote of neighbours answers held-out items best, so no weights were learned.")
     if as_json:
-        echo_json(summary_of(out) | {"skipped": fitted.skipped})
+        echo_json(read_summary(out) | {"skipped": fitted.skipped})
     else:
         accuracy = getattr(fitted.model.last_step, "held_out_accuracy_", None)
         held_out = "" if accuracy is None else f", held-out accuracy {accuracy:.1%}"

@@ -19,9 +19,9 @@ def info(
 
     Example: `nearboost info scenes.nb`
     """
-    from nearboost.models.info import as_lines, summary_of
+    from nearboost.models.info import as_lines, read_summary
 
-    found = summary_of(model)
+    found = read_summary(model)
     if as_json:
         echo_json(found)
     else:

@@ -91,12 +91,12 @@ def estimate_features(
     decoding = len(images) * (decoded - started) / len(few)
     if not descriptor.learned:
         return decoding + len(images) * each
-    enough = MOST_PATCHES / patches_of(few)
+    enough = MOST_PATCHES / count_patches(few)
     learning = (fitted - decoded) * max(1.0, min(n_train, enough) / len(few))
     return decoding + n_splits * (learning + 2 * n_train * each + len(images) * each)
 
 
-def patches_of(images: Sequence[NDArray[Any]]) -> float:
+def count_patches(images: Sequence[NDArray[Any]]) -> float:
     """About how many patches an image has: one every four pixels in both directions, at three scales."""
     return 3 * sum(pixels.shape[0] * pixels.shape[1] / 16 for pixels in images) / len(images)
 

@@ -58,7 +58,7 @@ class VectorSource:
 
     def __init__(self, dataset: Dataset, folder: Path) -> None:
         self._items = np.asarray(dataset.items) if not isinstance(dataset.items, np.ndarray) else dataset.items
-        self._hash = hash_of_rows(self._items)
+        self._hash = hash_rows(self._items)
         self._file = folder / f"{VECTORS}-{self._hash[:20]}.npy"
 
     def content(self, split: Split) -> str:
@@ -93,7 +93,7 @@ class ImageSource:
 
     def content(self, split: Split) -> str:
         contents = self.images.take(split.items).contents(self._n_jobs, self._verbose)
-        return hash_of_texts([content.digest for content in contents])
+        return hash_texts([content.digest for content in contents])
 
     def has_rows(self, split: Split, descriptor: Descriptor) -> bool:
         """Whether they are made already."""
@@ -154,7 +154,7 @@ class ImageSource:
 
         names = [self._names[i] for i in split.items]
         parts = [self.content(split), fingerprint(descriptor.make(split.seed, 1)), str(len(split.train)), *names]
-        return self._folder / f"{descriptor.name.partition(':')[0]}-{hash_of_texts(parts)[:20]}.json"
+        return self._folder / f"{descriptor.name.partition(':')[0]}-{hash_texts(parts)[:20]}.json"
 
 
 def open_source(
@@ -168,7 +168,7 @@ def open_source(
     return ImageSource(dataset, folder, looks_again, n_jobs, verbose)
 
 
-def hash_of_texts(texts: Sequence[str]) -> str:
+def hash_texts(texts: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogateescape")
@@ -177,9 +177,9 @@ def hash_of_texts(texts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def hash_of_rows(rows: NDArray[Any]) -> str:
+def hash_rows(rows: NDArray[Any]) -> str:
     digest = hashlib.sha256(f"{rows.dtype.str} {rows.shape}".encode())
-    for block in blocks_of(rows):
+    for block in row_blocks(rows):
         digest.update(np.ascontiguousarray(block).tobytes())
     return digest.hexdigest()
 
@@ -190,13 +190,13 @@ def copy_rows(rows: NDArray[Any], file: Path) -> None:
         copy = np.lib.format.open_memmap(made, "w+", float_type(rows.dtype), rows.shape)
         reserve(made)
         start = 0
-        for block in blocks_of(rows):
+        for block in row_blocks(rows):
             copy[start : start + len(block)] = block
             start += len(block)
         copy.flush()
 
 
-def blocks_of(rows: NDArray[Any]) -> list[NDArray[Any]]:
+def row_blocks(rows: NDArray[Any]) -> list[NDArray[Any]]:
     """Views of some rows each."""
     size = max(1, BLOCK_BYTES // max(1, rows.itemsize * rows.shape[1]))
     return [rows[start : start + size] for start in range(0, len(rows), size)]

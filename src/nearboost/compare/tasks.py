@@ -14,7 +14,7 @@ from nearboost.catalogue.descriptors import Descriptor
 from nearboost.catalogue.methods import Method
 from nearboost.compare.protocols import Split
 from nearboost.compare.records import FinishedRun, RunIdentity, RunTask, read_run
-from nearboost.compare.rows import VECTORS, Source, SplitRows, hash_of_texts
+from nearboost.compare.rows import VECTORS, Source, SplitRows, hash_texts
 from nearboost.datasets import DataError, Dataset
 
 
@@ -81,8 +81,8 @@ def make_part(
     hashed = [content, *names[train], "", *names[test], *map(str, codes[np.concatenate([train, test])].ravel())]
     if dataset.groups is not None:
         hashed += ["groups", *map(str, np.asarray(dataset.groups)[train])]
-    content = hash_of_texts(hashed)
-    table = folder / f"split-{hash_of_texts([features, content])[:20]}.npz"
+    content = hash_texts(hashed)
+    table = folder / f"split-{hash_texts([features, content])[:20]}.npz"
     write_arrays(
         table,
         train=rows.train[keep[0]],

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nearboost.datasets.dataset import DataError, Dataset, join_names
-from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder
+from nearboost.datasets.files import Found, existing_folder, file_in, find_images, masks_beside, subfolder
 from nearboost.datasets.folders import image_dataset
 from nearboost.datasets.published import compared
 from nearboost.datasets.tables import LABEL_COLUMNS, LabelTable, read_csv
@@ -15,7 +15,7 @@ SPECIMENS = ("specimen", "specimen_id", "image", "image_id")
 
 def read_hep2(path: Path) -> Dataset:
     """training/gt_training.csv and, where it is there, test/gt_test.csv, each with its images and masks."""
-    root = folder_of(path)
+    root = existing_folder(path)
     parts = {part: _table(root, part) for part in TABLES}
     if parts["train"] is None:
         raise DataError(
@@ -28,8 +28,8 @@ def read_hep2(path: Path) -> Dataset:
     part: list[str] = []
     for side, table in parts.items():
         if table is not None:
-            some, of_them = _cells(table)
-            images, masks = images + some, masks + of_them
+            some, their_masks = _cells(table)
+            images, masks = images + some, masks + their_masks
             labels += [word.strip().lower().replace(" ", "_") for word in table.required(PATTERNS)]
             groups += table.column(SPECIMENS) or []
             part += [side] * len(some)

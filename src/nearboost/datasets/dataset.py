@@ -90,8 +90,8 @@ class Dataset:
         if self.is_multilabel:
             return dict(zip(self.classes, map(int, self.labels.sum(axis=0)), strict=True))
         found, counts = np.unique(self.labels, return_counts=True)
-        of_class = dict(zip(map(str, found), map(int, counts), strict=True))
-        return {name: of_class.get(name, 0) for name in self.classes}
+        counted = dict(zip(map(str, found), map(int, counts), strict=True))
+        return {name: counted.get(name, 0) for name in self.classes}
 
     @property
     def present_classes(self) -> tuple[str, ...]:

@@ -64,8 +64,8 @@ def _walk(folder: str, found: Found, deep: bool, above: frozenset[str]) -> None:
 
 def masks_beside(images: Sequence[str], masks: Sequence[str]) -> list[str] | None:
     """The mask of each image, NAME_mask.* beside NAME.*; None unless every image has one."""
-    of_image = {_stem(mask)[: -len(MASK_ENDING)]: mask for mask in masks}
-    found = [of_image.get(_stem(image)) for image in images]
+    mask_by_stem = {_stem(mask)[: -len(MASK_ENDING)]: mask for mask in masks}
+    found = [mask_by_stem.get(_stem(image)) for image in images]
     return [mask for mask in found if mask is not None] if found and None not in found else None
 
 
@@ -74,7 +74,7 @@ def _stem(path: str) -> str:
     return os.path.join(folder, os.path.splitext(name)[0].lower())
 
 
-def folder_of(path: str | os.PathLike[str]) -> Path:
+def existing_folder(path: str | os.PathLike[str]) -> Path:
     """A folder that is there."""
     folder = Path(path)
     if not folder.is_dir():

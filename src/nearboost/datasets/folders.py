@@ -8,7 +8,15 @@ import numpy as np
 
 from nearboost.base.words import counted
 from nearboost.datasets.dataset import DataError, Dataset, as_labels, join_names
-from nearboost.datasets.files import Found, file_in, find_images, folder_of, masks_beside, subfolder, subfolders
+from nearboost.datasets.files import (
+    Found,
+    existing_folder,
+    file_in,
+    find_images,
+    masks_beside,
+    subfolder,
+    subfolders,
+)
 from nearboost.datasets.tables import FILE_COLUMNS, MASK_COLUMNS, TEST_NAMES, TRAIN_NAMES, read_csv
 
 METADATA = "metadata.csv"
@@ -21,7 +29,7 @@ ClassOf = Callable[[str], str | None]  # the class of a folder by its name, None
 
 def read_image_folder(path: str | os.PathLike[str], class_of: ClassOf = str, name: str | None = None) -> Dataset:
     """Images whose class is the name of their folder; with their parts where train/ and test/ lie above."""
-    root = folder_of(path)
+    root = existing_folder(path)
     _check_both_parts(root)
     found = Found()
     notes: list[str] = []
@@ -51,7 +59,7 @@ def read_image_folder(path: str | os.PathLike[str], class_of: ClassOf = str, nam
 
 def read_metadata(path: str | os.PathLike[str]) -> Dataset:
     """Images named in metadata.csv, in the folder itself or in its train/ and test/."""
-    root = folder_of(path)
+    root = existing_folder(path)
     whole = file_in(root, METADATA)
     folders = {"": root} if whole else part_folders(root)
     images: list[str] = []

@@ -5,7 +5,15 @@ import re
 from pathlib import Path
 
 from nearboost.datasets.dataset import DataError, Dataset
-from nearboost.datasets.files import Found, file_in, find_images, first_below, folder_of, subfolder, subfolders
+from nearboost.datasets.files import (
+    Found,
+    existing_folder,
+    file_in,
+    find_images,
+    first_below,
+    subfolder,
+    subfolders,
+)
 from nearboost.datasets.folders import image_dataset, read_image_folder
 from nearboost.datasets.published import compared, require_folders
 from nearboost.datasets.tables import read_csv
@@ -42,7 +50,7 @@ def is_caltech_101(path: Path) -> bool:
 
 
 def _caltech_101_root(path: Path) -> Path:
-    return first_below(folder_of(path), "101_ObjectCategories", "caltech-101/101_ObjectCategories")
+    return first_below(existing_folder(path), "101_ObjectCategories", "caltech-101/101_ObjectCategories")
 
 
 def read_caltech_256(path: Path) -> Dataset:
@@ -62,7 +70,7 @@ def is_caltech_256(path: Path) -> bool:
 
 
 def _caltech_256_root(path: Path) -> Path:
-    return first_below(folder_of(path), "256_ObjectCategories", "caltech256/256_ObjectCategories")
+    return first_below(existing_folder(path), "256_ObjectCategories", "caltech256/256_ObjectCategories")
 
 
 def _is_numbered(name: str) -> bool:
@@ -75,7 +83,7 @@ def _class_of_caltech_256(name: str) -> str | None:
 
 def read_sun397(path: Path) -> Dataset:
     """Classes below a folder for their first letter, some with a second level: a/abbey, a/apse/indoor."""
-    root = first_below(folder_of(path), "SUN397")
+    root = first_below(existing_folder(path), "SUN397")
     found = Found()
     images = [image for letter in subfolders(root) if _is_letter(letter) for image in find_images(letter, found)]
     if not images:
@@ -103,7 +111,7 @@ def _is_letter(folder: Path) -> bool:
 
 def read_ilsvrc(path: Path) -> Dataset:
     """train/n01440764/*.JPEG; val/ likewise, or flat with LOC_val_solution.csv beside or above."""
-    top = folder_of(path)
+    top = existing_folder(path)
     root = _ilsvrc_root(top)
     train, val = (subfolder(root, part) for part in ("train", "val"))
     if train is None or val is None:

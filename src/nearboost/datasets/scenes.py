@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from nearboost.datasets.dataset import Dataset
-from nearboost.datasets.files import Found, find_images, folder_of, subfolders
+from nearboost.datasets.files import Found, existing_folder, find_images, subfolders
 from nearboost.datasets.folders import image_dataset, part_folders, read_image_folder
 from nearboost.datasets.published import compared, require_folders
 
@@ -38,7 +38,7 @@ def scene_of(name: str) -> str | None:
 
 def read_scenes(path: Path, n_classes: int) -> Dataset:
     """The first classes; a larger set will do."""
-    root = folder_of(path)
+    root = existing_folder(path)
     wanted = SCENES[:n_classes]
     key = f"scene-{n_classes}"
     if n_classes == 8 and not subfolders(root):

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from nearboost.datasets.dataset import DataError, Dataset
-from nearboost.datasets.files import file_in, first_below, folder_of, subfolders
+from nearboost.datasets.files import existing_folder, file_in, first_below, subfolders
 from nearboost.datasets.folders import files_named, image_dataset
 from nearboost.datasets.published import compared
 from nearboost.datasets.tables import read_csv
@@ -55,7 +55,7 @@ def is_gtsrb(path: Path) -> bool:
 
 
 def _root(path: Path) -> Path:
-    root = first_below(folder_of(path), "GTSRB")
+    root = first_below(existing_folder(path), "GTSRB")
     if not (root / TRAIN).is_dir():
         raise DataError(f"{root} has no folder {TRAIN!r}; expected it and {TEST}.")
     return root
@@ -68,8 +68,8 @@ def _read_training(root: Path) -> tuple[list[str], list[str]]:
         table = file_in(folder, f"GT-{folder.name}.csv")
         if table is None:
             raise DataError(f"{folder} has no GT-{folder.name}.csv; expected it with Filename and ClassId.")
-        some, of_them = _read_table(root, table, folder)
-        images, labels = images + some, labels + of_them
+        some, their_labels = _read_table(root, table, folder)
+        images, labels = images + some, labels + their_labels
     return images, labels
 
 

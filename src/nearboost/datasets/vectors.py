@@ -122,9 +122,9 @@ def two_parts(
     """Training rows and then test rows."""
     if X.shape[1:] != X_test.shape[1:]:
         raise DataError(f"{file} has training rows of shape {X.shape[1:]} and test rows of {X_test.shape[1:]}.")
-    for which, some, of_them in (("training", X, y), ("test", X_test, y_test)):
-        if len(some) != len(of_them):
-            raise DataError(f"{file} has {len(of_them):,} labels for {len(some):,} {which} rows.")
+    for which, some, their_labels in (("training", X, y), ("test", X_test, y_test)):
+        if len(some) != len(their_labels):
+            raise DataError(f"{file} has {len(their_labels):,} labels for {len(some):,} {which} rows.")
     rows, labels = np.concatenate([X, X_test]), np.concatenate([y, y_test])
     part = np.repeat(["train", "test"], [len(X), len(X_test)])
     return vector_dataset(file, name, rows, labels, part=part, groups=groups, notes=notes)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.datasets.dataset import DataError, Dataset
-from nearboost.datasets.files import first_below, folder_of
+from nearboost.datasets.files import existing_folder, first_below
 from nearboost.datasets.folders import files_named, relative
 from nearboost.datasets.published import compared
 
@@ -26,10 +26,10 @@ def read_voc(path: Path) -> Dataset:
     marks: list[NDArray[np.int8]] = []
     part: list[str] = []
     for words, side in PARTS.items():
-        numbers, of_part = _read_part(root, words)
+        numbers, part_marks = _read_part(root, words)
         source = root / LISTS / f"{VOC_CLASSES[0]}_{words}.txt"
         images += files_named(root, root / IMAGES, [f"{number}.jpg" for number in numbers], source)
-        marks.append(of_part)
+        marks.append(part_marks)
         part += [side] * len(numbers)
     labels = np.concatenate(marks)
     n_difficult = int((labels == DIFFICULT).sum())
@@ -56,7 +56,7 @@ def is_voc(path: Path) -> bool:
 
 
 def _root(path: Path) -> Path:
-    root = first_below(folder_of(path), "VOCdevkit/VOC2007", "VOC2007")
+    root = first_below(existing_folder(path), "VOCdevkit/VOC2007", "VOC2007")
     for needed in (LISTS, IMAGES):
         if not (root / needed).is_dir():
             raise DataError(f"{root} has no folder {needed!r}; expected {LISTS} and {IMAGES}.")

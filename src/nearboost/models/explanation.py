@@ -13,7 +13,7 @@ from nearboost.boosting.queries import Explanation
 from nearboost.inn.code_classifier import CodeExplanation
 from nearboost.models.items import open_items
 from nearboost.models.model import Model
-from nearboost.models.prediction import names_of
+from nearboost.models.prediction import label_names
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def explain(
     explanations = model.last_step.explain(model.before_last_step(rows))
     votes = []
     for i, explanation in enumerate(explanations):
-        said = "+".join(names_of(predicted.labels[i], model.classes))
+        said = "+".join(label_names(predicted.labels[i], model.classes))
         likeliest = model.classes[int(np.argmax(predicted.labels[i]))] if predicted.labels.ndim == 2 else said
         asked = about or likeliest
         code = model.classes.index(asked)
@@ -140,7 +140,7 @@ def _voter(model: Model, row: int, vote: float, distance: float | None) -> Voter
     place = None if model.origins is None else model.origins.place(row)
     if model.origins is None or place is None:
         return Voter(row, f"row {row}", "", vote, distance)
-    label = "+".join(names_of(model.origins.labels[place], model.classes))
+    label = "+".join(label_names(model.origins.labels[place], model.classes))
     return Voter(row, str(model.origins.names[place]), label, vote, distance)
 
 

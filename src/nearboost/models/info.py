@@ -11,7 +11,7 @@ CHOSEN = ("n_neighbors_", "n_rounds_", "held_out_accuracy_", "temperature_", "te
 MOST_TEXT = 200
 
 
-def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Plain facts for people and programs."""
     header = read_header(path)
     try:
@@ -37,7 +37,7 @@ def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[st
         return found | ({"model": _object(root, arrays)} if isinstance(root, Mapping) and "object" in root else {})
     state = root["state"]
     classes, facts = _plain(state["classes"], arrays), _plain(state["facts"], arrays)
-    origins = _of_origins(state["origins"], arrays)
+    origins = _origin_facts(state["origins"], arrays)
     return found | {
         "facts": facts,
         "classes": classes,
@@ -48,7 +48,7 @@ def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[st
     }
 
 
-def _of_origins(coded: Any, arrays: list[Any]) -> dict[str, Any]:
+def _origin_facts(coded: Any, arrays: list[Any]) -> dict[str, Any]:
     if not coded:
         return {"voters": 0, "thumbnails": False}
     origins = coded["state"]
@@ -97,7 +97,7 @@ def as_lines(summary: Mapping[str, Any]) -> list[str]:
         f"arrays          {summary['arrays']} of {summary['array_bytes']:,} bytes",
     ]
     if "model" in summary:
-        return [*lines, *_lines_of("object", summary["model"])]
+        return [*lines, *_format_object("object", summary["model"])]
     if "facts" not in summary:
         return lines
     facts, classes = summary["facts"], summary["classes"]
@@ -111,26 +111,29 @@ def as_lines(summary: Mapping[str, Any]) -> list[str]:
         f"training rows   {'in the file' if summary['training_rows_in_file'] else 'not in the file'}",
     ]
     if summary["features"]:
-        lines += _lines_of("features", summary["features"])
-    return [*lines, *_lines_of("classifier", summary["classifier"])]
+        lines += _format_object("features", summary["features"])
+    return [*lines, *_format_object("classifier", summary["classifier"])]
 
 
-def _lines_of(title: str, one: Mapping[str, Any], indent: str = "") -> list[str]:
+def _format_object(title: str, one: Mapping[str, Any], indent: str = "") -> list[str]:
     lines, chosen = [f"{indent}{title:<16}{one['class']}"], dict(one.get("chosen", {}))
     for name, value in one["parameters"].items():
         steps = value if isinstance(value, list) else []
         if name == "steps":
             for step in steps:
-                lines += _lines_of(step[0], step[1], indent + "  ")
+                lines += _format_object(step[0], step[1], indent + "  ")
         elif isinstance(value, Mapping) and "class" in value:
-            lines += _lines_of(name, value, indent + "  ")
+            lines += _format_object(name, value, indent + "  ")
         else:
             found = chosen.pop(name, value)
-            by_fit = "" if found == value else f", chosen by the fit: {_shown(found)}"
-            lines.append(f"{indent}  {name} = {_shown(value)}{by_fit}")
-    return [*lines, *(f"{indent}  {name} = {_shown(value)}, found by the fit" for name, value in chosen.items())]
+            by_fit = "" if found == value else f", chosen by the fit: {_format_value(found)}"
+            lines.append(f"{indent}  {name} = {_format_value(value)}{by_fit}")
+    return [
+        *lines,
+        *(f"{indent}  {name} = {_format_value(value)}, found by the fit" for name, value in chosen.items()),
+    ]
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Numbers with six digits; all of them are in the JSON."""
     return f"{value:.6g}" if isinstance(value, float) else repr(value)

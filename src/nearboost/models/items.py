@@ -21,7 +21,7 @@ from nearboost.datasets.vectors import (
     names_beside,
 )
 from nearboost.models.model import Model, as_floats
-from nearboost.models.origins import marks_of, row_digests
+from nearboost.models.origins import make_marks, row_digests
 
 PARTS = ("auto", "all", "train", "test")
 
@@ -37,8 +37,8 @@ class LabelledRows(NamedTuple):
     def marks(self, n_jobs: int | None = None) -> NDArray[np.uint64]:
         """A mark of each item to know it again: of its file, or of its row of numbers."""
         if self.images is None:
-            return marks_of(row_digests(as_floats(np.asarray(self.dataset.items))))
-        return marks_of([content.digest for content in self.images.contents(n_jobs)])
+            return make_marks(row_digests(as_floats(np.asarray(self.dataset.items))))
+        return make_marks([content.digest for content in self.images.contents(n_jobs)])
 
 
 def labelled_rows(
@@ -103,7 +103,7 @@ def open_items(model: Model, paths: Sequence[str | os.PathLike[str]]) -> Items:
     """Images of files and folders, or the rows of one file or folder; labels are not needed."""
     places = [Path(path) for path in paths]
     for place in places:
-        check_kind(model, _kind_of(place), str(place))
+        check_kind(model, _guess_kind(place), str(place))
     if model.features is not None:
         return _images(places)
     if len(places) != 1:
@@ -126,7 +126,7 @@ def check_kind(model: Model, has: str | None, name: str) -> None:
         )
 
 
-def _kind_of(path: Path) -> str | None:
+def _guess_kind(path: Path) -> str | None:
     """By the ending of a file or the files in a folder; None if they do not say."""
     if path.is_dir():
         if (path / "X.npy").is_file():

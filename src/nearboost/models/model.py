@@ -41,7 +41,7 @@ class Model:
     facts : dict
         What else people should know: data, method, number of items.
     marks : ndarray or None
-        Marks of all training items, see `marks_of`; None in older files.
+        Marks of all training items, see `make_marks`; None in older files.
     """
 
     features: Any

@@ -157,7 +157,7 @@ def _texts(values: Sequence[str]) -> NDArray[np.str_]:
     return np.array(list(map(str, values)), dtype=np.str_)
 
 
-def marks_of(digests: Sequence[str]) -> NDArray[np.uint64]:
+def make_marks(digests: Sequence[str]) -> NDArray[np.uint64]:
     """The first eight bytes of each hash, enough to know an item again; 0 for what could not be read."""
     return np.array([int(digest[:N_DIGITS] or "0", 16) for digest in digests], dtype=np.uint64)
 

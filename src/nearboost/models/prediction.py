@@ -93,14 +93,14 @@ def prediction_columns(
 def _several_labels(prediction: Prediction, top: int, reject_below: float | None) -> Columns:
     if top > 1 or reject_below is not None:
         raise ValueError("Items of this model have several labels; leave out --top and --reject-below.")
-    columns: Columns = {"label": [";".join(names_of(row, prediction.classes)) for row in prediction.labels]}
+    columns: Columns = {"label": [";".join(label_names(row, prediction.classes)) for row in prediction.labels]}
     if prediction.probabilities is not None:
         for code, name in enumerate(prediction.classes):
             columns[f"probability of {name}"] = prediction.probabilities[:, code].tolist()
     return columns
 
 
-def names_of(label: Any, classes: Sequence[str]) -> list[str]:
+def label_names(label: Any, classes: Sequence[str]) -> list[str]:
     """The class names of a label: a name itself, a number, or a row of 0 and 1."""
     if isinstance(label, str):
         return [str(label)]

@@ -80,7 +80,12 @@ def prune_file(
         dataset = choose_part(open_dataset(data, layout), "auto", "train")
         pruned, skipped = refit_pruned(model, dataset, wanted, n_jobs=n_jobs, verbose=verbose)
     save(pruned, out)
-    return {"model": str(out), "before": _size_of(model, path), "after": _size_of(pruned, out), "skipped": skipped}
+    return {
+        "model": str(out),
+        "before": _describe_size(model, path),
+        "after": _describe_size(pruned, out),
+        "skipped": skipped,
+    }
 
 
 def _check_fewer(model: Model, path: Path, wanted: int | float) -> None:
@@ -100,7 +105,7 @@ def whole_number(keep: float) -> int:
     return int(keep)
 
 
-def _size_of(model: Model, path: Path) -> dict[str, Any]:
+def _describe_size(model: Model, path: Path) -> dict[str, Any]:
     classifier = model.last_step
     return {
         "prototypes": len(model.voters),

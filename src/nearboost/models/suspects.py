@@ -61,7 +61,7 @@ class Findings:
     n_items: int
 
 
-def suspects_of(model: Model, most: int = 100) -> Findings:
+def suspects_in_file(model: Model, most: int = 100) -> Findings:
     """From what the model's file holds: the held-out votes of boosted neighbours, and thumbnails of all items."""
     classifier, origins = model.last_step, model.origins
     if not hasattr(classifier, "held_out_rows_") or origins is None or len(origins.rows) < model.n_training:
@@ -87,7 +87,7 @@ def suspects_of(model: Model, most: int = 100) -> Findings:
     return Findings(found, len(worst), len(rows), model.n_training)
 
 
-def suspects_in(
+def suspects_in_rows(
     model: Model,
     rows: NDArray[Any],
     labels: NDArray[Any],
@@ -208,11 +208,11 @@ def find_suspects(
     check_part(part)
     model = load_model(path)
     if data is None:
-        return suspects_of(model, most), {}
+        return suspects_in_file(model, most), {}
     dataset = choose_part(open_dataset(data, layout), part, "train")
     found = labelled_rows(model, dataset, thumbnails=True, n_jobs=n_jobs, verbose=verbose)
     some = found.dataset
-    findings = suspects_in(
+    findings = suspects_in_rows(
         model, found.rows, some.labels, some.names, found.images, some.groups, most=most, verbose=verbose
     )
     return findings, found.skipped

@@ -110,7 +110,7 @@ def _scales(picture: Element, across: Axis, up: Axis, cost_title: str, share_tit
         x = across.place(value)
         add(picture, "path", class_="grid", d=f"M{x:.1f} {FRAME.top}V{FRAME.bottom}")
         text = numbers.count(value) if value >= 1 else f"{value:g}"
-        half = svg.width_of(text) / 2
+        half = svg.text_width(text) / 2
         x = min(x, WIDTH - half)
         if x - half > free:
             add(picture, "text", text, x=x, y=FRAME.bottom + 15, text_anchor="middle")
@@ -183,7 +183,7 @@ def confusion_matrix(classes: Sequence[str], counts: Counts) -> Markup | None:
     named, numbered = n <= MOST_NAMES, n <= MOST_NUMBERS
     cell = min(max(400 / n, 32.0), 48.0) if numbered else 17.0 if named else max(680 / n, 1.0)
     names = [svg.shortened(name, LONGEST_NAME) for name in classes] if named else _every_tenth(n)
-    margin = 14 + max(map(svg.width_of, names))
+    margin = 14 + max(map(svg.text_width, names))
     right = sum(counts[i][i] for i in range(n)) / sum(map(sum, counts))
     label = f"Confusion matrix of {n} classes, {numbers.percent(right)} % on the diagonal; the tables say more."
     picture = svg.drawing(margin + cell * n + 2, margin + cell * n + 2, label, "matrix")

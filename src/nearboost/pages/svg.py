@@ -122,7 +122,7 @@ class Label:
     box: Box
 
 
-def width_of(text: str, *, bold: bool = False) -> float:
+def text_width(text: str, *, bold: bool = False) -> float:
     """About how wide a text of 12 px is, rather too much than too little."""
     return sum(map(_letter, text)) * (BOLD if bold else 1.0)
 
@@ -135,7 +135,7 @@ def _letter(letter: str) -> float:
 
 def label_beside(text: str, x: float, y: float, side: str, *, bold: bool = False) -> Label:
     """A label beside a point, on one of the `SIDES`."""
-    width = width_of(text, bold=bold)
+    width = text_width(text, bold=bold)
     x += {"right": GAP, "left": -GAP}.get(side, 0.0)
     y += {"above": -GAP - LINE / 2, "below": GAP + LINE / 2}.get(side.split()[0], 0.0)
     towards = side.split()[-1]

@@ -91,7 +91,7 @@ def find_best(groups: Groups, measure: str) -> list[FinishedRun]:
     """The runs with the highest mean, of those that finished the most splits; none where nothing finished."""
     most = max(map(len, groups.values()), default=0)
     whole = [runs for runs in groups.values() if len(runs) == most]
-    return max(whole, key=lambda runs: mean_of(runs, measure), default=[])
+    return max(whole, key=lambda runs: mean_measure(runs, measure), default=[])
 
 
 def find_weighted(groups: Groups, measure: str) -> list[FinishedRun]:
@@ -100,7 +100,7 @@ def find_weighted(groups: Groups, measure: str) -> list[FinishedRun]:
     return find_best(weighted, measure)
 
 
-def mean_of(runs: Runs, measure: str) -> float:
+def mean_measure(runs: Runs, measure: str) -> float:
     """Over the splits that have the measure; runs none of which has it come last."""
     values = [run.assessment.measures[measure] for run in runs]
     known = [value for value in values if value is not None]
@@ -109,7 +109,7 @@ def mean_of(runs: Runs, measure: str) -> float:
 
 def leaderboard(groups: Groups, best: Runs, measure: str) -> list[Entry]:
     """One entry for each group, the best first; those that finished fewer splits than others come last."""
-    order = sorted(groups.values(), key=lambda runs: (-len(runs), -mean_of(runs, measure)))
+    order = sorted(groups.values(), key=lambda runs: (-len(runs), -mean_measure(runs, measure)))
     names = MEASURES if measure == "accuracy" else MULTILABEL_MEASURES
     return [
         Entry(
