@@ -11,7 +11,7 @@ from models.fitted import CLASSIFIERS, OF_IMAGES, OF_PATCHES, TRANSFORMERS, patc
 from nearboost.base.model_files import objects_in
 from nearboost.base.model_values import Encoder
 from nearboost.models import load
-from nearboost.models.info import summary_of
+from nearboost.models.info import read_summary
 
 HERE = Path(__file__).parent
 LAYOUT = HERE / "layout.json"
@@ -71,4 +71,4 @@ def test_file_of_format_1():
     model = load(HERE / "format-1.nb")
     expected = np.load(HERE / "format-1.npy", allow_pickle=False)
     np.testing.assert_allclose(model.predict_proba(queries()), expected, rtol=1e-9, atol=1e-12)
-    assert summary_of(HERE / "format-1.nb")["format"] == 1  # its own, not the one it is read as
+    assert read_summary(HERE / "format-1.nb")["format"] == 1  # its own, not the one it is read as
