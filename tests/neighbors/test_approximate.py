@@ -1,4 +1,6 @@
 import builtins
+import multiprocessing
+import os
 
 import numpy as np
 import pytest
@@ -86,6 +88,30 @@ def test_faiss_keeps_its_number_of_threads():
         assert faiss.omp_get_max_threads() == 3
     finally:
         faiss.omp_set_num_threads(before)
+
+
+def search_and_build(search, X, answers):
+    answers.put((search.graph(6), NeighborSearch(X, method="hnsw").graph(6)))
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_searches_on():
+    """FAISS's threads stay with the parent; the child must not wait for them."""
+    X = blobs(3000)
+    search = NeighborSearch(X, method="hnsw", n_jobs=2)
+    expected = search.graph(6)
+    fork = multiprocessing.get_context("fork")
+    answers = fork.Queue()
+    child = fork.Process(target=search_and_build, args=(search, X, answers))
+    child.start()
+    try:
+        for found in answers.get(timeout=60):
+            assert_same(found, (expected.indices, expected.distances))
+    finally:
+        child.kill()
+        child.join()
 
 
 def test_missing_faiss_names_its_cure(monkeypatch):

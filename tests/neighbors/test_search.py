@@ -21,6 +21,27 @@ def test_graph_rows_without_a_group_leave_out_only_themselves():
     assert_same(NeighborSearch(X).graph(5, groups=groups), nearest(X, X, 5, "l2", allowed))
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int8])
+def test_groups_may_be_any_integers(dtype):
+    """Two names that differ by 2³² are two groups, and one name is one group whatever type it has."""
+    names = np.array([0, 2**32, 2**31, 2**63 - 1] if dtype != np.int8 else [0, 1, 2, 127])
+    numbers = np.arange(12) % 4
+    groups, query_groups = names[numbers].astype(dtype), names[np.array([1, 0, 3])]
+    allowed = groups.astype(object) != query_groups.astype(object)[:, np.newaxis]
+    found = NeighborSearch(X).search(X[:3], 9, groups=groups, query_groups=query_groups)
+    assert_same(found, nearest(X, X[:3], 9, "l2", allowed))
+    expected = NeighborSearch(X).graph(9, groups=numbers)
+    assert_same(NeighborSearch(X).graph(9, groups=groups), (expected.indices, expected.distances))
+
+
+def test_negative_groups_are_none_beside_large_ones():
+    groups, query_groups = np.full(12, -(2**40)), np.array([-(2**40), -1, 2**63], dtype=object)
+    found = NeighborSearch(X).search(X[:2], 12, groups=groups, query_groups=query_groups[:2].astype(np.int64))
+    assert_same(found, nearest(X, X[:2], 12, "l2"))
+    found = NeighborSearch(X).search(X[:1], 12, groups=groups, query_groups=query_groups[2:].astype(np.uint64))
+    assert_same(found, nearest(X, X[:1], 12, "l2"))
+
+
 def test_query_group_minus_one_excludes_nothing():
     groups = np.full(12, -1)
     found = NeighborSearch(X).search(X, 12, groups=groups, query_groups=groups)

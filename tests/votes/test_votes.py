@@ -1,10 +1,13 @@
 """Votes: weights by rank or distance, and the matrix they form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from nearboost.neighbors import Neighbors
-from nearboost.votes import VOTE_WEIGHTS, PlainVotes, soft_rank_weights, votes_from_neighbors
+import nearboost as nb
+from nearboost.neighbors import Neighbors, as_csr
+from nearboost.votes import VOTE_WEIGHTS, PlainVotes, rules, soft_rank_weights, votes_from_neighbors
 
 
 def neighbors(seed=0, n_rows=12, n_voters=20, k=5):
@@ -91,3 +94,28 @@ def test_no_neighbours_no_votes(kind):
     votes = votes_from_neighbors(Neighbors(np.empty((3, 0), dtype=np.int32), np.empty((3, 0))), 5, kind)
     assert votes.n_rows == 3
     assert len(votes.voters) == 0
+
+
+def with_long_pointers(neighbors):
+    """As if there were more votes than int32 can count."""
+    indptr, voters = as_csr(neighbors)
+    return indptr.astype(np.int64), voters
+
+
+def test_some_votes_of_very_many_keep_long_pointers():
+    votes = votes_from_neighbors(neighbors(3), 20, "rank")
+    long = replace(votes, indptr=votes.indptr.astype(np.int64))
+    keep = votes.weights > 0.3
+    assert long.where(keep).indptr.dtype == long.reversed().indptr.dtype == np.int64
+    assert votes.where(keep).indptr.dtype == np.int32
+    np.testing.assert_array_equal(long.where(keep).indptr, votes.where(keep).indptr)
+
+
+@pytest.mark.parametrize("kind", [nb.N3Classifier, nb.UNNClassifier, nb.MLNNClassifier, nb.MAPBoostClassifier])
+def test_kernels_take_long_pointers(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), np.arange(80) % 3
+    model = kind(5, n_prototypes=40, vote_from="all", random_state=0)
+    expected = model.fit(X, y).decision_function(X)
+    monkeypatch.setattr(rules, "as_csr", with_long_pointers)
+    np.testing.assert_array_equal(model.fit(X, y).decision_function(X), expected)

@@ -1,5 +1,6 @@
 """Approximate search: FAISS's HNSW graph proposes rows, the exact ruler measures them."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -50,7 +51,7 @@ class HNSW:
         n_candidates = min(len(rows.X), k + SPARE + min(largest_group, MOST_OF_A_GROUP))
         self.index.hnsw.efSearch = max(SEARCH_BREADTH, 2 * n_candidates)
         indices, distances = empty_lists(len(Q), k)
-        with faiss_threads(count_threads(rows.n_jobs)):
+        with faiss_threads(1 if forked() else count_threads(rows.n_jobs)):
             for start in range(0, len(Q), QUERIES_PER_PIECE):
                 piece = slice(start, start + QUERIES_PER_PIECE)
                 queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
@@ -77,6 +78,17 @@ def import_faiss() -> Any:
     except ImportError as error:
         raise ImportError('method="hnsw" needs FAISS: pip install "nearboost[approximate]"') from error
     return faiss
+
+
+_process = os.getpid()
+
+
+def forked() -> bool:
+    """Whether this process is a copy of one that may have used FAISS.
+
+    Threads do not survive a fork, but FAISS would wait for its own for ever; with one thread it asks for none.
+    """
+    return os.getpid() != _process
 
 
 @contextmanager

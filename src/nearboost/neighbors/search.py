@@ -122,7 +122,8 @@ class NeighborSearch:
         k : int
             Number of neighbours.
         query_groups : array-like of int of shape (n_queries,) or None, default=None
-            Group of each query, or -1 for none. No row is a neighbour of a query of its own group.
+            Group of each query: any integer from 0 on, or a negative one for none. No row is a neighbour of a
+            query of its own group.
         groups : array-like of int of shape (n_rows,) or None, default=None
             Group of each searched row; given together with ``query_groups``.
 
@@ -142,14 +143,10 @@ class NeighborSearch:
             raise ValueError(f"n_neighbors={k} needs at least {k} rows to search; use {n_rows} or fewer.")
         if (groups is None) != (query_groups is None):
             raise ValueError("groups and query_groups belong together; give both or neither.")
-        return self._search(
-            queries,
-            k,
-            as_groups(groups, n_rows) if groups is not None else np.empty(0, dtype=np.int32),
-            as_groups(query_groups, len(queries))
-            if query_groups is not None
-            else np.full(len(queries), -1, np.int32),
-        )
+        if groups is None or query_groups is None:
+            return self._search(queries, k, np.empty(0, dtype=np.int32), np.full(len(queries), -1, np.int32))
+        named = check_groups(groups, n_rows), check_groups(query_groups, len(queries))
+        return self._search(queries, k, *number_alike(*named))
 
     def graph(self, k: int, groups: ArrayLike | None = None) -> Neighbors:
         """The k nearest other rows of each row; duplicates of a row count as others.
@@ -159,7 +156,8 @@ class NeighborSearch:
         k : int
             Number of neighbours.
         groups : array-like of int of shape (n_rows,) or None, default=None
-            Group of each row, or -1 for none. Rows of one group are not neighbours.
+            Group of each row: any integer from 0 on, or a negative one for none. Rows of one group are not
+            neighbours.
 
         Returns
         -------
@@ -173,7 +171,7 @@ class NeighborSearch:
             )
         own = np.arange(n_rows, dtype=np.int32)
         if groups is not None:
-            given = as_groups(groups, n_rows)
+            given = check_groups(groups, n_rows)
             # Rows without a group still are not their own neighbours: each becomes a group of its own.
             named, numbers = np.unique(given, return_inverse=True)
             own = np.where(given < 0, len(named) + own, numbers).astype(np.int32)
@@ -209,10 +207,23 @@ def as_rows(X: ArrayLike) -> NDArray[Any]:
     return rows
 
 
-def as_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.int32]:
+def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.integer]:
+    """One integer for each row."""
     groups = np.asarray(groups)
     if groups.shape != (n_rows,) or groups.dtype.kind not in "iu":
         raise ValueError(
             f"Groups must be {n_rows} integers, one for each row, not {groups.dtype} of shape {groups.shape}."
         )
-    return np.ascontiguousarray(groups, dtype=np.int32)
+    return groups
+
+
+def number_alike(*named: NDArray[np.integer]) -> list[NDArray[np.int32]]:
+    """The same groups in 32 bits, in all arrays by the same numbers; those below 0 stay so."""
+    if all(np.can_cast(groups.dtype, np.int32) for groups in named):
+        return [np.ascontiguousarray(groups, dtype=np.int32) for groups in named]
+    # Names from 0 on all fit into uint64, which no other pair of types would share.
+    known = np.unique(np.concatenate([groups[groups >= 0].astype(np.uint64) for groups in named]))
+    return [
+        np.where(groups < 0, -1, np.searchsorted(known, groups.astype(np.uint64))).astype(np.int32)
+        for groups in named
+    ]

@@ -29,9 +29,12 @@ Kernel = str | Callable[[Weights], Weights]
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes in CSR form: row i lists who votes on example i, in the order of rank, with what weight b_ij ≥ 0."""
+    """Votes in CSR form: row i lists who votes on example i, in the order of rank, with what weight b_ij ≥ 0.
 
-    indptr: NDArray[np.int32]
+    ``indptr`` is int32, or int64 where there are too many votes for it.
+    """
+
+    indptr: NDArray[np.integer]
     voters: NDArray[np.int32]
     weights: NDArray[np.float64]
     n_voters: int
@@ -62,7 +65,7 @@ class Votes:
 
     def where(self, keep: NDArray[np.bool_]) -> "Votes":
         """Some of the votes."""
-        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr].astype(np.int32)
+        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr].astype(self.indptr.dtype)
         return Votes(indptr, self.voters[keep], self.weights[keep], self.n_voters)
 
 
