@@ -113,8 +113,6 @@ def test_defaults_are_shown(monkeypatch):
 @pytest.mark.parametrize(
     ("args", "said", "code"),
     [
-        (["--methods", "forest"], "There is no method 'forest'", Exit.USAGE),
-        (["--methods", "n3:loss"], "'n3:loss' is not understood", Exit.USAGE),
         (["--protocol", "most"], "protocol='most' is not known", Exit.USAGE),
         (["--layout", "heap"], "layout='heap' is not known", Exit.USAGE),
         (["--classes", "A,Z"], "has no class 'Z'", Exit.FAILED),
@@ -127,6 +125,25 @@ def test_mistakes_are_one_sentence(blobs, tmp_path, args, said, code):
     assert result.exit_code == code
     reading, error = result.stderr.splitlines()
     assert reading.startswith("Reading ")
+    assert error.startswith("Error: ")
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--methods", "forest"], "There is no method 'forest'"),
+        (["--methods", "n3:loss"], "'n3:loss' is not understood"),
+        (["--out", "{data}"], "is a file, where a folder is needed"),
+        (["--out", "{others}"], "features holds other files; give another output folder"),
+    ],
+)
+def test_mistakes_are_said_before_anything_is_read(blobs, tmp_path, args, said):
+    (tmp_path / "features").mkdir()
+    (tmp_path / "features" / "mine.txt").write_text("mine")
+    result = call(blobs, *(word.format(data=blobs, others=tmp_path) for word in args))
+    assert result.exit_code == Exit.USAGE
+    [error] = result.stderr.splitlines()
     assert error.startswith("Error: ")
     assert said in error
 

@@ -93,7 +93,7 @@ def test_a_second_call_runs_what_is_missing(blobs, out, first):
     cells[1].write_text(cells[1].read_text()[:100])  # half a file, as another program might leave
     lines = []
     again = compare(settings(blobs, out), notify=lines.append)
-    [run] = [line for line in lines[1:] if "from before" not in line]
+    [run] = [line for line in lines[2:] if "from before" not in line]
     assert f"{lost['method']}, vectors, split {lost['split'] + 1}:" in run
     assert predictions(again) == predictions(first)
 
@@ -143,9 +143,12 @@ def test_a_killed_run_costs_one_run(blobs, out, monkeypatch):
         Failure("strange:does=kill", "vectors", "Killed (SIGKILL), as the system does when memory runs out.", 1)
     ]
     assert "Killed (SIGKILL)" in found.report.read_text()
-    assert lines[0] == "blobs: 60 vectors of 3 classes; protocol half, 1 split, 3 methods."
-    assert "from before" in lines[1]
-    assert "failed. Killed" in lines[2]
+    assert lines[:2] == [
+        f"Reading {blobs}.",
+        "blobs: 60 vectors of 3 classes; protocol half, 1 split, 3 methods.",
+    ]
+    assert "from before" in lines[2]
+    assert "failed. Killed" in lines[3]
     assert found.facts.leaderboard
 
 
@@ -201,7 +204,7 @@ def test_slow_methods_are_announced_with_a_time(tmp_path):
     data = write_blobs(tmp_path / "blobs.npz", per_class=60)
     compare(settings(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), notify=lines.append)
     title = "AdaBoost, n_estimators = 5 on vectors"
-    assert lines[1:3] == [
+    assert lines[2:4] == [
         f"Trying {title}, on few rows, for an estimate of the time.",
         f"{title}: less than a minute.",
     ]

@@ -107,6 +107,13 @@ def test_voters_of_scikit_learns_classifiers(digits):
     assert len(voters_of(LogisticRegression().fit(X, y))) == 0
 
 
+def test_voters_are_not_guessed(digits):
+    X, y, _ = digits
+    selected = LogisticRegression().fit(X, y)
+    selected.support_, selected.n_samples_fit_ = np.ones(X.shape[1], dtype=bool), 5  # as of selected features
+    assert len(voters_of(selected)) == 0
+
+
 def test_parameters_are_checked_without_data():
     nb.N3Classifier(5).check_parameters()
     with pytest.raises(ValueError, match="n_neighbors"):

@@ -52,7 +52,6 @@ def compare(
 
     Example: `nearboost compare pictures --features gist --methods knn,n3,rbf-svm --repeats 5 --out report`
     """
-    notify(f"Reading {data}.")  # at once: imports alone take a second
     import shlex
     import sys
 

@@ -32,6 +32,7 @@ from nearboost.pages.numbers import quantity
 
 MARK = "made-by-nearboost.txt"
 RUNS_FOLDER = "cells"  # as in folders of earlier versions, which go on
+OUR_FOLDERS = (RUNS_FOLDER, "features")
 WRITTEN = ("report.html", "results.json", "results.csv")
 
 
@@ -94,6 +95,9 @@ def compare(settings: Settings, notify: Notify = lambda text: None, verbose: int
     runs in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call continues.
     """
     find_methods(settings.methods or DEFAULT_METHODS)  # mistakes are reported before the data is read
+    if settings.out is not None:
+        check_place(settings.out, settings.data)
+    notify(f"Reading {settings.data}.")
     dataset = open_data(settings, verbose)
     settings = replace(settings, protocol=settings.protocol or ("half" if dataset.part is None else "fixed"))
     descriptors, wanted = choose_descriptors(settings, dataset), choose_methods(settings, dataset)
@@ -119,7 +123,7 @@ def compare_in(
     """The comparison in a folder that no other process writes to meanwhile."""
     from nearboost.compare.report.writing import write_report
 
-    for name in (RUNS_FOLDER, "features"):
+    for name in OUR_FOLDERS:
         prepare_folder(folder / name, settings.fresh)
     threads = count_threads(settings.threads)
     source = open_source(dataset, folder / "features", descriptors, threads, verbose)
@@ -187,25 +191,32 @@ def choose_methods(settings: Settings, dataset: Dataset) -> list[Method]:
 
 
 def choose_folder(settings: Settings, dataset: Dataset) -> Path:
-    """The output folder, outside of the data."""
+    """The output folder, made if need be."""
     data = Path(settings.data).resolve()
     name = data.name if data.is_dir() else dataset.name  # a folder's own name, whatever set it was taken for
     folder = Path(settings.out or "compare-" + re.sub(r"[^\w.-]+", "-", name))
+    check_place(folder, settings.data)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def check_place(folder: Path, source: str) -> None:
+    """Refuse an output folder that lies within the data, cannot be written to, or holds what others wrote."""
+    data = Path(source).resolve()
     if data.is_dir() and folder.resolve().is_relative_to(data):
         raise UsageError(f"The output folder {folder} lies within the data; give one outside with --out.")
     check_folder(folder)
     foreign = [folder / name for name in WRITTEN if (folder / name).exists()]
     if foreign and not (folder / RUNS_FOLDER / MARK).exists():
         raise UsageError(f"{foreign[0]} was not written by nearboost; give another output folder with --out.")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    for inner in (folder / name for name in OUR_FOLDERS):
+        if inner.exists() and not (inner / MARK).exists() and any(inner.iterdir()):
+            raise UsageError(f"{inner} holds other files; give another output folder with --out.")
 
 
 def prepare_folder(folder: Path, fresh: bool) -> None:
     """A folder that is ours alone, which a file in it says; nobody else's files are ever removed."""
     mark = folder / MARK
-    if folder.exists() and not mark.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} holds other files; give another output folder with --out.")
     if fresh and mark.exists():
         shutil.rmtree(folder)
     folder.mkdir(exist_ok=True)

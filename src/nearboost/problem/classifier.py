@@ -80,14 +80,16 @@ def voters_of(classifier: Any) -> NDArray[np.int64]:
 
     None where rows do not vote, as in linear classifiers.
     """
+    from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
     from sklearn.pipeline import Pipeline
+    from sklearn.svm import SVC, NuSVC
 
     if isinstance(classifier, Pipeline):
         return voters_of(classifier[-1])
     if hasattr(classifier, "voters_"):
         return np.asarray(classifier.voters_, dtype=np.int64)
-    if hasattr(classifier, "support_"):  # of support vector machines
+    if isinstance(classifier, SVC | NuSVC):
         return np.sort(classifier.support_).astype(np.int64)
-    if hasattr(classifier, "n_samples_fit_"):  # of nearest neighbours
+    if isinstance(classifier, KNeighborsClassifier | RadiusNeighborsClassifier):
         return np.arange(classifier.n_samples_fit_, dtype=np.int64)
     return np.empty(0, dtype=np.int64)
