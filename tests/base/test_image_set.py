@@ -4,6 +4,7 @@ import base64
 import hashlib
 import io
 import os
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,26 @@ def test_changed_files_are_noticed(paths):
     assert some.has_changed(0)
     os.remove(paths[1])
     assert some.has_changed(1)
+
+
+def test_a_kept_error_keeps_no_pixels(paths, monkeypatch):
+    """The frames of a decoder that failed half way hold all that it had made."""
+    half = []
+
+    def fail(file, name, *args):
+        pixels = np.zeros((20, 30))
+        half.append(weakref.ref(pixels))
+        raise ValueError("no more bytes")
+
+    monkeypatch.setattr(images, "_decoded", fail)
+    some = ImageSet(paths)
+    assert some.readable() == []
+    assert [one() for one in half] == [None] * len(paths)
+
+
+def test_only_files_have_contents(paths):
+    with pytest.raises(TypeError, match=r"^A store needs paths of files, not ndarray; save images"):
+        ImageSet([paths[0], np.zeros((4, 5))]).contents()
 
 
 def test_sides_are_bounded_and_in_proportion():

@@ -176,6 +176,17 @@ def test_a_trial_takes_rows_of_all_classes(task):
     assert "measures" not in result
 
 
+@pytest.mark.parametrize("change", [{"measures": None}, {"queries": "5"}, {"truth": {}}, {"gallery": None}])
+def test_an_edited_run_is_none(tmp_path, change):
+    [path] = Path(__file__).parent.glob("*.json")
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    edited = tmp_path / path.name
+    edited.write_text(json.dumps({**stored, "peak_mib": 70}))
+    assert read_run(edited) is not None
+    edited.write_text(json.dumps({**stored, **change}))
+    assert read_run(edited) is None
+
+
 def test_runs_of_earlier_versions_are_read():
     """A file from the time when a run was called a cell: same name, same keys, so that comparisons go on."""
     [path] = Path(__file__).parent.glob("*.json")

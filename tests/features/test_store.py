@@ -225,6 +225,13 @@ def test_mistakes_of_ours_stop_it(tmp_path):
         extract(images, SpatialPyramid(), tmp_path / "stores")
     with pytest.raises(ValueError, match="is not a folder; give one, or a list of files"):
         extract(tmp_path / "nowhere", DenseSIFT(), tmp_path / "stores")
+    arrays = [picture(20, 25, 0)]
+    for describe in (
+        lambda: extract(arrays, Gist(), tmp_path / "stores"),
+        lambda: images_to_rows(arrays, [Gist()], tmp_path / "stores"),
+    ):
+        with pytest.raises(TypeError, match="A store needs paths of files, not ndarray"):
+            describe()
 
     class Growing(SlowMeans):
         def transform(self, X):

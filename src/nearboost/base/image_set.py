@@ -37,6 +37,13 @@ def hash_file(path: str | os.PathLike[str]) -> Content:
         return Content("", f"{path} cannot be opened: {error.strerror}.")
 
 
+def path_of(item: Any) -> str:
+    """The path of an image that is given as a file."""
+    if not isinstance(item, str | os.PathLike):
+        raise TypeError(f"A store needs paths of files, not {type(item).__name__}; save images to files first.")
+    return os.fspath(item)
+
+
 def _state(found: os.stat_result) -> tuple[int, ...]:
     return found.st_size, found.st_mtime_ns, found.st_ino
 
@@ -105,7 +112,7 @@ class ImageSet(Sequence[Any]):
     def contents(self, n_jobs: int | None = None, verbose: int = 0) -> list[Content]:
         """The content of each file, hashed when it is first asked for."""
         known = self._shared.contents
-        paths = [os.fspath(self.item(i)) for i in range(len(self))]
+        paths = [path_of(self.item(i)) for i in range(len(self))]
         unknown = [path for path in dict.fromkeys(paths) if path not in known]
         with progress_bar("Reading files", len(unknown), verbose if unknown else 0) as advance:
             known.update(zip(unknown, map_in_threads(hash_file, unknown, n_jobs, advance), strict=True))
@@ -160,6 +167,8 @@ class _Images:
         try:
             pixels = pixels_of(self.items[number])
         except ImageError as error:
+            if error.__cause__ is not None:
+                error.__cause__.__traceback__ = None  # its frames hold what the decoder has made so far
             self._errors[number] = error
             raise
         self.kept.keep(number, pixels, pixels.nbytes)

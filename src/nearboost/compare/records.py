@@ -6,7 +6,8 @@ Files of runs hold all fields side by side in one JSON object.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Self
+from types import UnionType
+from typing import Any, Self, get_args, get_origin
 
 from nearboost.compare.processes import DONE, FAILED, Task, file_name, read_result
 
@@ -28,8 +29,20 @@ class FromJson:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
-        names = [one.name for one in fields(cls)]  # type: ignore[arg-type]
-        return cls(**{name: found[name.rstrip("_")] for name in names if name.rstrip("_") in found})
+        """The record; a TypeError says that a field is missing or of another kind."""
+        kinds = {one.name: one.type for one in fields(cls)}  # type: ignore[arg-type]
+        given = {name: found[name.rstrip("_")] for name in kinds if name.rstrip("_") in found}
+        wrong = [name for name, value in given.items() if not _is_of(value, kinds[name])]
+        if wrong:
+            raise TypeError(f"{cls.__name__} has no {wrong[0]}={given[wrong[0]]!r}.")
+        return cls(**given)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a field's kind, whatever it holds inside; JSON writes 1.0 as 1."""
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    plain = [get_origin(one) or one for one in kinds]
+    return isinstance(value, tuple(plain)) or (float in plain and isinstance(value, int))
 
 
 @dataclass(frozen=True)

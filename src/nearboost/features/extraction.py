@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
-from nearboost.base.image_set import ImageSet
+from nearboost.base.image_set import ImageSet, path_of
 from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
@@ -152,7 +152,7 @@ def extract(
 def find_files(source: Any) -> list[Path]:
     """The files to describe; those of a folder in the order of their names."""
     if not isinstance(source, str | os.PathLike):
-        return [Path(path) for path in source]
+        return [Path(path_of(item)) for item in source]
     folder = Path(source)
     if not folder.is_dir():
         raise ValueError(f"{folder} is not a folder; give one, or a list of files.")
