@@ -54,7 +54,7 @@ class Loss:
     _value: Formula = field(repr=False)
     _slope: Formula = field(repr=False)
     _curvature: Formula = field(repr=False)
-    _inverse_transfer: Formula = field(repr=False)
+    _margin: Formula = field(repr=False)  # the x at which −F'(x) is this
     _generator: Formula | None = field(repr=False)
 
     @property
@@ -83,12 +83,8 @@ class Loss:
         """f(margin), the posterior; computed as 1 − f(−margin) = −F'(−margin), which cannot cancel."""
         return self._slope(-_floats(margin))
 
-    def inverse_transfer(self, probability: ArrayLike) -> Array:
-        """The margin whose posterior this is; infinite at 0 and 1 where f never reaches them."""
-        return self._inverse_transfer(_within(probability, 1.0, "probability"))
-
     def generator(self, probability: ArrayLike) -> Array:
-        """g(probability); g' is minus the inverse transfer."""
+        """g(probability); g' is the margin at which −F' is this."""
         if self._generator is None:
             raise ValueError(f"The loss {self.name!r} has no generator; use one of {_calibrated_names()}.")
         return self._generator(_within(probability, 1.0, "probability"))
@@ -98,9 +94,9 @@ class Loss:
         return self._slope(_floats(margin)) / self.weight_scale
 
     def margin_from_weight(self, weight: ArrayLike) -> Array:
-        """g'(K·w), the margin an example of this weight has; inverts `weight_from_margin`."""
+        """g'(K·w), the margin an example of this weight has; infinite at 0 and 1/K where no margin has them."""
         share = self.weight_scale * _within(weight, 1.0 / self.weight_scale, "weight")
-        return -self._inverse_transfer(np.minimum(share, 1.0))
+        return self._margin(np.minimum(share, 1.0))
 
     def model_state(self) -> dict[str, str]:
         """What a model file keeps: the name."""
@@ -138,8 +134,7 @@ class ExponentialLoss(Loss):
 
     def margin_from_weight(self, weight: ArrayLike) -> Array:
         """−ln w."""
-        with np.errstate(divide="ignore"):
-            return -np.log(_within(weight, np.inf, "weight"))
+        return self._margin(_within(weight, np.inf, "weight"))
 
 
 def get_loss(name: str) -> Loss:
@@ -176,17 +171,18 @@ def _calibrated_names() -> str:
     return ", ".join(repr(loss.name) for loss in LOSSES.values() if loss.has_generator)
 
 
-def _logit(probability: Array) -> Array:
+def _exp_margin(slope: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return np.log(probability) - np.log1p(-probability)
+        return -np.log(slope)
 
 
-def _half_logit(probability: Array) -> Array:
-    return 0.5 * _logit(probability)
+def _log_margin(slope: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log1p(-slope) - np.log(slope)
 
 
-def _binary_logit(probability: Array) -> Array:
-    return _logit(probability) / LN2
+def _binlog_margin(slope: Array) -> Array:
+    return _log_margin(slope) / LN2
 
 
 def _entropy(probability: Array) -> Array:
@@ -199,18 +195,18 @@ def _binary_entropy(probability: Array) -> Array:
     return _entropy(probability) / LN2
 
 
-def _mat_inverse_transfer(probability: Array) -> Array:
+def _mat_margin(slope: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return (probability - 0.5) / np.sqrt(probability * (1.0 - probability))
+        return (0.5 - slope) / np.sqrt(slope * (1.0 - slope))
 
 
 def _mat_generator(probability: Array) -> Array:
     return np.sqrt(probability * (1.0 - probability))
 
 
-def _hinge_inverse_transfer(probability: Array) -> Array:
+def _hinge_margin(slope: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return (2.0 * probability - 1.0) / np.minimum(probability, 1.0 - probability)
+        return (1.0 - 2.0 * slope) / np.minimum(slope, 1.0 - slope)
 
 
 def _hinge_generator(probability: Array) -> Array:
@@ -219,8 +215,8 @@ def _hinge_generator(probability: Array) -> Array:
         return np.log(2.0 * error) + 1.0 - 2.0 * error
 
 
-def _squared_inverse_transfer(probability: Array) -> Array:
-    return probability - 0.5
+def _squared_margin(slope: Array) -> Array:
+    return 0.5 - slope
 
 
 def _squared_generator(probability: Array) -> Array:
@@ -237,7 +233,7 @@ _FAMILY = (
         _value=formulas.exp_value,
         _slope=formulas.exp_value,
         _curvature=formulas.exp_value,
-        _inverse_transfer=_half_logit,
+        _margin=_exp_margin,
         _generator=None,
     ),
     Loss(
@@ -249,7 +245,7 @@ _FAMILY = (
         _value=formulas.log_value,
         _slope=formulas.log_slope,
         _curvature=formulas.log_curvature,
-        _inverse_transfer=_logit,
+        _margin=_log_margin,
         _generator=_entropy,
     ),
     Loss(
@@ -261,7 +257,7 @@ _FAMILY = (
         _value=formulas.binlog_value,
         _slope=formulas.binlog_slope,
         _curvature=formulas.binlog_curvature,
-        _inverse_transfer=_binary_logit,
+        _margin=_binlog_margin,
         _generator=_binary_entropy,
     ),
     Loss(
@@ -273,7 +269,7 @@ _FAMILY = (
         _value=formulas.mat_value,
         _slope=formulas.mat_slope,
         _curvature=formulas.mat_curvature,
-        _inverse_transfer=_mat_inverse_transfer,
+        _margin=_mat_margin,
         _generator=_mat_generator,
     ),
     Loss(
@@ -285,7 +281,7 @@ _FAMILY = (
         _value=formulas.hinge_value,
         _slope=formulas.hinge_slope,
         _curvature=formulas.hinge_curvature,
-        _inverse_transfer=_hinge_inverse_transfer,
+        _margin=_hinge_margin,
         _generator=_hinge_generator,
     ),
     Loss(
@@ -297,7 +293,7 @@ _FAMILY = (
         _value=formulas.squared_value,
         _slope=formulas.squared_slope,
         _curvature=formulas.squared_curvature,
-        _inverse_transfer=_squared_inverse_transfer,
+        _margin=_squared_margin,
         _generator=_squared_generator,
     ),
 )
