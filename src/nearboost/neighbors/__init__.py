@@ -16,12 +16,14 @@ from nearboost.neighbors.exact import (
     powers_of_two,
 )
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
+from nearboost.neighbors.repair import SPARE_COLUMNS, repair_graph
 from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod
 
 __all__ = [
     "METHODS",
     "METRICS",
     "ROUNDING",
+    "SPARE_COLUMNS",
     "UNDERFLOW",
     "MeasuredQueries",
     "MeasuredRows",
@@ -34,5 +36,6 @@ __all__ = [
     "keep_rows",
     "largest_values",
     "powers_of_two",
+    "repair_graph",
     "transpose",
 ]

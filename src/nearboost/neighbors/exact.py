@@ -66,8 +66,9 @@ class MeasuredRows:
         lowest, highest = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         self.largest = np.maximum(-lowest, highest).max()
         self.unit = 1.0 if metric == "cosine" else float(powers_of_two(self.largest))
+        self.step = count_blocks(len(X))
         # Any centre is right; one near the middle makes the norms small and the bounds tight.
-        sample = self.measured(slice(None, None, -(-len(X) // ROWS_PER_BLOCK)))
+        sample = self.measured(slice(None, None, self.step))
         self.centre = sample.mean(axis=0, dtype=np.float64)
         self.scale = 1.0
         if metric == "l1":
@@ -75,7 +76,6 @@ class MeasuredRows:
         elif metric == "l2":  # normalised rows need no scale
             reach = np.maximum(highest / self.unit - self.centre, self.centre - lowest / self.unit)
             self.scale = np.ldexp(1.0, -np.frexp(np.linalg.norm(reach))[1])
-        self.step = -(-len(X) // ROWS_PER_BLOCK)
         roundings = (X.shape[1] + 16) * ROUNDING
         # Of a float32 sum over the features in any order, and of all that is rounded around it.
         self.error = roundings / (1 - roundings) if roundings < 0.25 else np.inf
@@ -108,8 +108,13 @@ class MeasuredRows:
         Block b holds the rows b, b + step, ...: in sorted data the first block then is like all others, and
         the k-th distance falls fast.
         """
-        parts = [slice(first, None, self.step) for first in range(self.step)]
-        return map_in_threads(self._block, parts, count_useful_threads(self.n_jobs, self.X.size))
+        return self.blocks_from(0)
+
+    def blocks_from(self, start: int) -> list[tuple[NDArray[Any], NDArray[np.float32]]]:
+        """The same of the rows from ``start`` on."""
+        step = count_blocks(len(self.X) - start)
+        parts = [slice(first, None, step) for first in range(start, start + step)]
+        return map_in_threads(self._block, parts, count_useful_threads(self.n_jobs, self.X[start:].size))
 
     def _block(self, rows: slice) -> tuple[NDArray[Any], NDArray[np.float32]]:
         if self.metric == "l1":
@@ -186,6 +191,10 @@ class MeasuredRows:
             return sums / 2  # |x - q|² = 2 - 2 cos for normalised rows
         with np.errstate(over="ignore"):  # a distance may be more than float64 can hold
             return (np.sqrt(sums) if self.metric == "l2" else sums) * units[:, np.newaxis]
+
+
+def count_blocks(n_rows: int) -> int:
+    return -(-n_rows // ROWS_PER_BLOCK)
 
 
 def choose_grid(centred: NDArray[np.float64]) -> float:
@@ -267,17 +276,32 @@ class ExactSearch:
         self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """See `SearchMethod`."""
+        nobody = np.empty((len(Q), 0), dtype=np.int32)
+        return self.search_on(Q, k, groups, query_groups, nobody, 0)
+
+    def search_on(
+        self,
+        Q: NDArray[Any],
+        k: int,
+        groups: NDArray[np.int32],
+        query_groups: NDArray[np.int32],
+        known: NDArray[np.int32],
+        start: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The same where ``known`` are the nearest of the rows below ``start``: only the others are looked at."""
         rows, norms = self.rows, self.rows.norms_for(Q)
         indices, distances = empty_lists(len(Q), k)
-        _ = rows.blocks  # made here once, not in each thread
+        blocks = rows.blocks_from(start) if start else rows.blocks
 
-        def search_piece(start: int) -> None:
-            piece = slice(start, start + size)
+        def search_piece(begin: int) -> None:
+            piece = slice(begin, begin + size)
             queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
-            self._search_blocks(queries, groups, indices[piece], distances[piece])
+            if known.size:
+                rows.keep_nearest(known[piece], queries, groups, indices[piece], distances[piece])
+            self._search_blocks(blocks, start, queries, groups, indices[piece], distances[piece])
             distances[piece] = rows.to_distances(distances[piece], queries.units)
 
-        n_multiplications = len(Q) * rows.X.size
+        n_multiplications = len(Q) * rows.X[start:].size
         threads = count_useful_threads(rows.n_jobs, n_multiplications)
         size = max(1, min(QUERIES_PER_PIECE, -(-len(Q) // threads)))
         pieces = range(0, len(Q), size)
@@ -290,26 +314,28 @@ class ExactSearch:
 
     def _search_blocks(
         self,
+        blocks: list[tuple[NDArray[Any], NDArray[np.float32]]],
+        start: int,
         queries: MeasuredQueries,
         groups: NDArray[np.int32],
         indices: NDArray[np.int32],
         distances: NDArray[np.float64],
     ) -> None:
-        """Offer all rows, block by block, to lists that hold the sums measured so far."""
+        """Offer the rows from ``start`` on, block by block, to lists that hold the sums measured so far."""
         from nearboost.kernels import search as kernels
 
         rows, n_queries = self.rows, len(queries.units)
         shadow = padded(queries.shadow, 0, 2) if rows.metric == "l1" else queries.shadow
         # Zeros, because matrix libraries may compute with what they overwrite, and chance bits may be signalling.
-        buffer = np.zeros(len(shadow) * rows.blocks[0][1].size, dtype=np.float32)
-        for first, (block, offsets) in enumerate(rows.blocks):
+        buffer = np.zeros(len(shadow) * blocks[0][1].size, dtype=np.float32)
+        for first, (block, offsets) in enumerate(blocks, start):
             scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
             if rows.metric == "l1":
                 kernels.negative_l1(shadow, block, scores)
             else:
                 np.dot(shadow, block, out=scores)
             kernels.offer_near(
-                scores[:n_queries], offsets, first, rows.step, queries.gains, queries.bases,
+                scores[:n_queries], offsets, first, len(blocks), queries.gains, queries.bases,
                 rows.X, rows.norms, queries.measured, queries.units, rows.code,
                 groups, queries.groups, distances, indices,
             )  # fmt: skip

@@ -169,12 +169,7 @@ class NeighborSearch:
             raise ValueError(
                 f"n_neighbors={k} needs more than {n_rows} training samples; use {n_rows - 1} or fewer."
             )
-        own = np.arange(n_rows, dtype=np.int32)
-        if groups is not None:
-            given = check_groups(groups, n_rows)
-            # Rows without a group still are not their own neighbours: each becomes a group of its own.
-            named, numbers = np.unique(given, return_inverse=True)
-            own = np.where(given < 0, len(named) + own, numbers).astype(np.int32)
+        own = own_groups(groups, n_rows)
         return self._search(self.rows.X, k, own, own)
 
     def _search(
@@ -205,6 +200,16 @@ def as_rows(X: ArrayLike) -> NDArray[Any]:
     if not finite.all():
         raise ValueError(f"Row {int(np.argmin(finite))} holds NaN or infinity; drop it or fill in numbers.")
     return rows
+
+
+def own_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32]:
+    """The group of each row of a graph: rows without one are not their own neighbours, so each gets its own."""
+    own = np.arange(n_rows, dtype=np.int32)
+    if groups is None:
+        return own
+    given = check_groups(groups, n_rows)
+    named, numbers = np.unique(given, return_inverse=True)
+    return np.where(given < 0, len(named) + own, numbers).astype(np.int32)
 
 
 def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.integer]:
