@@ -76,6 +76,54 @@ def test_what_is_left_out_is_told(tmp_path):
     )
 
 
+def test_a_link_to_itself_is_one_file_passed_over(tmp_path):
+    write_classes(tmp_path, ["a", "b"])
+    (tmp_path / "a" / "x.png").symlink_to(tmp_path / "a" / "x.png")
+    (tmp_path / "itself").symlink_to(tmp_path / "itself")
+    data = open_dataset(tmp_path)
+    assert data.classes == ("a", "b")
+    assert any("1 broken links or devices" in note for note in data.notes)
+
+
+def test_links_to_folders_above_are_not_followed(tmp_path):
+    """They hold the other classes, and whatever lies around the set."""
+    root = tmp_path / "around" / "set"
+    write_classes(root, ["a", "b"])
+    write_image(tmp_path / "around" / "other" / "1.png")
+    expected = open_dataset(root).names
+    for where, to in (("a/up", root), ("b/top", tmp_path), ("around", root.parent), ("b/own", root / "b")):
+        (root / where).symlink_to(to, target_is_directory=True)
+    data = open_dataset(root)
+    assert data.names == expected
+    assert any("4 links to a folder above" in note for note in data.notes)
+
+
+def test_links_to_other_folders_are_followed_once(tmp_path):
+    root, store = tmp_path / "set", tmp_path / "store"
+    write_classes(root, ["a", "b"])
+    write_image(store / "deep" / "1.png")
+    (store / "deep" / "back").symlink_to(store, target_is_directory=True)  # above what was linked to
+    for name in ("more", "again"):
+        (root / "a" / name).symlink_to(store, target_is_directory=True)
+    (root / "c").symlink_to(store, target_is_directory=True)
+    data = open_dataset(root, duplicates=False)
+    assert [name for name in data.names if "deep" in name] == ["a/again/deep/1.png", "c/deep/1.png"]
+    notes = "\n".join(data.notes)
+    assert "2 links to a folder above" in notes
+    assert "1 links to a folder seen before" in notes
+
+
+def test_folders_that_all_link_to_each_other_are_walked_at_once(tmp_path):
+    write_classes(tmp_path, ["a", "b"])
+    rooms = [tmp_path / "a" / f"{i}" for i in range(12)]
+    for room in rooms:
+        write_image(room / "1.png")
+        for other in rooms:
+            (room / f"to {other.name}").symlink_to(other, target_is_directory=True)
+    names = open_dataset(tmp_path, duplicates=False).names
+    assert len([name for name in names if name.endswith("/1.png")]) == 12
+
+
 def test_links_that_run_in_circles_and_names_that_are_no_text(tmp_path):
     write_classes(tmp_path, ["a", "b"])
     (tmp_path / "a" / "up").symlink_to(tmp_path / "a", target_is_directory=True)

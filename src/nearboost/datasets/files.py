@@ -29,26 +29,33 @@ class Found:
 def find_images(folder: Path, found: Found | None = None, *, deep: bool = True) -> list[str]:
     """The images in a folder and, unless ``deep`` is False, in the folders below; sorted, files before folders.
 
-    Hidden files are passed over silently; a link back to a folder above is not followed again. What else there
-    is goes into ``found``.
+    Hidden files are passed over silently. Links are followed, wherever they lead, but for those to a folder above,
+    which holds the rest of the set and more; and no folder is entered twice. ``found`` gets what was passed over.
     """
     found = Found() if found is None else found
     n_before = len(found.images)
-    _walk(str(folder), found, deep, frozenset())
+    _walk(str(folder), found, deep, _and_above(os.path.dirname(os.path.abspath(folder))), set())
     return found.images[n_before:]
 
 
-def _walk(folder: str, found: Found, deep: bool, above: frozenset[str]) -> None:
+def _and_above(folder: str) -> frozenset[str]:
+    """The folder itself and all above it, links resolved."""
+    real = Path(os.path.realpath(folder))
+    return frozenset(map(str, (real, *real.parents)))
+
+
+def _walk(folder: str, found: Found, deep: bool, above: frozenset[str], entered: set[str]) -> None:
     real = os.path.realpath(folder)
-    if real in above:
-        found.passed_over["links to a folder above"] += 1
+    if real in above or real in entered:
+        found.passed_over["links to a folder above" if real in above else "links to a folder seen before"] += 1
         return
+    entered.add(real)
     below = []
     for entry in _entries(folder):
         stem, suffix = os.path.splitext(entry.name.lower())
-        if entry.is_dir():
+        if _is_folder(entry):
             below.append(entry.path)
-        elif not entry.is_file():
+        elif not _is_file(entry):
             found.passed_over["broken links or devices"] += 1
         elif not _is_text(entry.name):
             found.passed_over["files with unreadable names"] += 1
@@ -59,7 +66,7 @@ def _walk(folder: str, found: Found, deep: bool, above: frozenset[str]) -> None:
         else:
             found.images.append(entry.path)
     for path in below if deep else ():
-        _walk(path, found, deep, above | {real})
+        _walk(path, found, deep, above | _and_above(real), entered)
 
 
 def masks_beside(images: Sequence[str], masks: Sequence[str]) -> list[str] | None:
@@ -91,7 +98,7 @@ def first_below(folder: Path, *paths: str) -> Path:
 
 def subfolders(folder: Path) -> list[Path]:
     """Folders in it by name, without hidden ones."""
-    return [Path(entry.path) for entry in _entries(folder) if entry.is_dir()]
+    return [Path(entry.path) for entry in _entries(folder) if _is_folder(entry)]
 
 
 def subfolder(folder: Path, *names: str) -> Path | None:
@@ -101,7 +108,7 @@ def subfolder(folder: Path, *names: str) -> Path | None:
 
 def file_in(folder: Path, *names: str) -> Path | None:
     """The first of its files that has one of these names, in capital letters or small ones."""
-    return _named([Path(entry.path) for entry in _entries(folder) if entry.is_file()], names)
+    return _named([Path(entry.path) for entry in _entries(folder) if _is_file(entry)], names)
 
 
 def _named(paths: list[Path], names: Sequence[str]) -> Path | None:
@@ -116,9 +123,23 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
     except OSError as error:
         raise DataError(f"{folder} cannot be listed ({error.strerror}); check its permissions.") from error
     for one in found:
-        if not _is_text(one.name) and one.is_dir():  # perhaps a class: not to be passed over
+        if not _is_text(one.name) and _is_folder(one):  # perhaps a class: not to be passed over
             raise DataError(f"{folder} holds the folder {os.fsencode(one.name)!r}, which is not UTF-8; rename it.")
     return found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself, or into a place that may not be looked at
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # as above
+        return False
 
 
 def _is_text(name: str) -> bool:
