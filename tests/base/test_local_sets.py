@@ -24,6 +24,12 @@ def test_packed_sets_are_cut_at_the_offsets():
         sets[3]
 
 
+def test_some_of_some_sets():
+    some = LocalSets.packed(VALUES, OFFSETS).take([2, 0])
+    assert [len(one) for one in some] == [5, 3]
+    assert [len(one) for one in some.take([1, 1, 0])] == [3, 3, 5]
+
+
 def test_sets_are_made_when_asked_for_and_only_then():
     asked = []
 

@@ -59,6 +59,18 @@ def test_n3(kind, loss, vote_weights, oracle, learning_rate, floor):
         compare(run, expected)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_plain_vote_is_what_voters_say_for_less_what_they_say_against(n_classes):
+    X, classes = random_rows(6, n_classes=n_classes)
+    v = np.random.default_rng(3).uniform(0.5, 2, len(X))
+    problems = make_problems(X, classes, vote_weights="rank", sample=v, start=0.3)
+    voters, votes = (part.reshape(len(X), -1) for part in (problems.votes.voters, problems.votes.weights))
+    for column in range(problems.labels.n_columns):
+        codes = problems.labels.codes(column)
+        expected = 0.3 * (votes * v[voters] * codes[voters]).sum(axis=1)
+        np.testing.assert_allclose(problems.start_scores(column), expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.pairs
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", UNN_LOSSES)

@@ -1,12 +1,16 @@
 """Held-out folds: whole, disjoint, spread, and scored without their own labels."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from boosting.problems import random_rows
+from boosting.problems import make_problems, random_rows
 from nearboost import N3Classifier, UNNClassifier
-from nearboost.boosting.training import choose_voters, learn_coefficients, train
+from nearboost.boosting.engine import Learned, held_out_path
+from nearboost.boosting.newton import rank_examples
+from nearboost.boosting.training import choose_rounds, choose_voters, learn_coefficients, train
 from nearboost.neighbors import Neighbors
 from nearboost.problem import held_out
 from nearboost.problem.held_out import deal_folds
@@ -161,6 +165,33 @@ def test_the_start_coefficient_does_not_know_how_many_held_out_rows_each_class_h
             )
         )
     assert learned[0].start_coefficient == pytest.approx(learned[1].start_coefficient, rel=1e-9)
+
+
+def test_held_out_rows_are_no_prototypes():
+    X, classes = random_rows(5, m=100, n_classes=3)
+    problems = make_problems(X, classes, vote_weights="rank")
+    ranking = rank_examples(problems.votes, problems.labels, problems.weights.hold_out(FOLD), 40)
+    assert sorted(ranking) == list(range(80))
+
+
+def test_the_held_out_risk_of_a_class_that_stopped_stays_put():
+    runs = [SimpleNamespace(held_out_risk=np.array(path)) for path in ([5.0, 3.0], [4.0, 2.0, 1.0, 0.5])]
+    assert held_out_path([Learned(None, 0.0, runs)]).tolist() == [9.0, 5.0, 4.0, 3.5]
+
+
+@pytest.mark.parametrize(("wrong_before", "wrong_after", "n_rounds"), [(3, 2, 0), (3, 0, 4)])
+def test_rounds_are_for_a_gain_beyond_chance(wrong_before, wrong_after, n_rounds):
+    """Three rows mended and two spoiled may be luck; three mended and none spoiled are not."""
+    labels = labels_from_classes(np.zeros(30, dtype=int), 3)
+
+    def scores(data, recipe, n_rounds):
+        wrong = slice(0, wrong_before) if n_rounds < 4 else slice(10, 10 + wrong_after)
+        return np.eye(3)[np.isin(np.arange(30), np.arange(30)[wrong]).astype(int)]
+
+    fit = SimpleNamespace(fold=np.arange(30), scores=scores, voters=SimpleNamespace(graph=()))
+    data = SimpleNamespace(labels=labels, weights=ExampleWeights(np.ones(30), np.ones(30), np.zeros(30)))
+    recipe = SimpleNamespace(n_rounds=4, start="vote", n_prototypes=None)
+    assert choose_rounds([fit], data, recipe) == n_rounds
 
 
 def test_held_out_scores_tell_the_truth_about_random_labels():

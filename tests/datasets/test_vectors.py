@@ -205,6 +205,11 @@ def test_objects_are_never_loaded(tmp_path):
         (ROWS, np.array([0.5, 1, 1, 0]), "not whole numbers"),
         (ROWS, np.array([np.nan, 1, 1, 0]), "not whole numbers"),
         (ROWS, np.array([np.inf, 1, 1, 0]), "not whole numbers"),
+        (
+            ROWS,
+            np.array([2.0**53, 1, 1, 0]),
+            "not whole numbers",
+        ),  # or the next one, for all that a float can tell
         (ROWS, np.array([[1, 2], [3, 4], [5, 6], [7, 8]]), "not all 0 or 1"),
         (ROWS, None, r"has no labels; expected y\.npy or labels\.npy or labels\.csv"),
         (ROWS[:0], np.array([], dtype=int), r"rows of shape \(0, 3\); expected some"),

@@ -118,6 +118,8 @@ def test_awkward_rows():
     model = DiagonalGMM(5).fit(few)
     assert model.weights_.sum() == pytest.approx(1)
     assert np.isfinite(model.score_samples(few)).all()
+    least = DiagonalGMM(2, min_variance=0.04).fit(few).variances_
+    np.testing.assert_allclose(least, 0.04 * few.var(axis=0)[np.newaxis].repeat(2, axis=0), rtol=1e-6)
     constant = np.column_stack([clusters(100, d=2), np.full(100, 7.0)])
     assert np.isfinite(DiagonalGMM(2).fit(constant).means_).all()
 

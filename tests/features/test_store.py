@@ -394,6 +394,20 @@ def test_half_a_line_among_others(tmp_path):
     np.testing.assert_array_equal(again.X, rows)
 
 
+def test_half_a_line_at_the_end_is_cut_off(tmp_path):
+    """What is written after it must not become its second half."""
+    images, notes = tmp_path / "images", tmp_path / "notes"
+    save_pictures(images, 2)
+    descriptor = SlowMeans(str(notes))
+    store = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    done = store.folder / "done.jsonl"
+    done.write_bytes(done.read_bytes()[:-10])
+    extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    notes.unlink()
+    extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    assert noted(notes) == []
+
+
 def test_rows_that_are_gone_are_made_anew(tmp_path):
     images, notes = tmp_path / "images", tmp_path / "notes"
     save_pictures(images, 3)

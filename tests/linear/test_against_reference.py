@@ -99,6 +99,19 @@ def test_the_step_multiplies_the_sum_over_a_batch(batch_size):
     np.testing.assert_allclose(model.coef_[0], w, rtol=0, atol=1e-9)
 
 
+def test_average_of_several_steps_a_pass():
+    """The mean of the weights after each step since the first pass, by the literal updates."""
+    settings = {**PUBLISHED, "batch_size": 100, "max_passes": 3, "fit_intercept": False}
+    averaged = SLNDClassifier("log", rank=8, average=True, **settings).fit(X, Y)
+    H = np.linalg.inv(0.25 * X.T @ X / len(X))
+    w, y, course = np.zeros(8), np.where(Y == 0, 1, -1), []
+    for number, generator in enumerate(orders(len(X), 3)):
+        for rows in np.split(generator.permutation(len(X)), range(100, len(X), 100)):
+            w = w + 0.01 * H @ X[rows].T @ (y[rows] / (1 + np.exp(y[rows] * (X[rows] @ w))))
+            course += [w] if number else []
+    np.testing.assert_allclose(averaged.coef_[0], np.mean(course, axis=0), rtol=0, atol=1e-9)
+
+
 def test_average():
     """The mean of the weights after each step since the first pass."""
     settings = {**PUBLISHED, "max_passes": 2, "fit_intercept": False, "batch_size": 300}

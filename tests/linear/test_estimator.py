@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from linear.problems import noisy_classes
+from nearboost.linear.descent import Schedule
 from nearboost.linear.sgd import SCALINGS, LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 from nearboost.losses import get_loss
@@ -189,6 +190,10 @@ def test_class_weights():
     assert (heavy.predict(Q) == 0).sum() > (plain.predict(Q) == 0).sum()
     by_hand = SLNDClassifier(**QUICK).fit(X, Y, sample_weight=np.where(Y == 0, 20.0, 1.0))
     np.testing.assert_allclose(heavy.coef_, by_hand.coef_, rtol=1e-12)
+    weights = 1.0 + np.arange(400) % 3
+    both = SLNDClassifier(**QUICK, class_weight={0: 20.0}).fit(X, Y, sample_weight=weights)
+    by_hand = SLNDClassifier(**QUICK).fit(X, Y, sample_weight=weights * np.where(Y == 0, 20.0, 1.0))
+    np.testing.assert_allclose(both.coef_, by_hand.coef_, rtol=1e-12)
     SLNDClassifier(**QUICK, class_weight="balanced").fit(X, Y)
 
 
@@ -230,6 +235,10 @@ def test_partial_fit_is_fit_pass_by_pass():
         model.partial_fit(X, Y, classes=[0, 1, 2, 3])
     np.testing.assert_allclose(model.coef_, SLNDClassifier(**QUICK, tol=None).fit(X, Y).coef_, rtol=1e-12)
     assert model.n_passes_ == len(model.history_["risk"]) == 5
+
+
+def test_steps_of_blocks_fall_as_a_root():
+    np.testing.assert_allclose(Schedule(2.0, horizon=3).steps(0, 10)[[0, 9]], [2.0, 1.0], rtol=1e-15)
 
 
 def test_partial_fit_in_blocks():

@@ -117,6 +117,12 @@ def test_calibration_against_plain_bins():
     assert sum(count for _, _, count in bins) == 500
 
 
+def test_bins_are_closed_above():
+    chances = np.array([[0.6, 0.4], [0.55, 0.45], [0.61, 0.39]])  # 0.6 is 9/15
+    found = reliability(["a"] * 3, ["a"] * 3, ["a", "b"], chances)
+    assert [count for _, _, count in found] == [2, 1]
+
+
 def test_a_truth_of_no_chance_costs_much_but_not_everything():
     found = measure(["class a"], ["class b"], CLASSES[:2], probabilities=[[0.0, 1.0]])
     assert found["log_loss"] == pytest.approx(-np.log(np.finfo(float).eps))

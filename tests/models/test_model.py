@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from models.fitted import queries, rows
 from nearboost.base.image_set import ImageSet
 from nearboost.features import Gist
 from nearboost.models import Model, load, origins_of, save
+from nearboost.models.evaluation import count_known
 from nearboost.models.explanation import explain
+from nearboost.models.origins import make_marks, row_digests
 from nearboost.models.pruning import prune_model
 from nearboost.models.suspects import held_out, suspects_in_rows
 
@@ -84,6 +87,17 @@ def test_origins(tmp_path):
     assert len(empty.names) == 0
     again = some.take(np.array([5]))
     assert again.picture(0) == origins.picture(5)
+
+
+def test_marks_of_equal_rows_are_equal():
+    assert len(set(row_digests(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 1.0]])))) == 1
+
+
+def test_items_that_could_not_be_read_are_not_known_again():
+    marks = make_marks(["", "0f" * 32, "0e" * 32])
+    assert marks[0] == 0
+    found = SimpleNamespace(marks=lambda n_jobs: marks)
+    assert count_known(SimpleNamespace(marks=marks[:2]), found) == 1
 
 
 @pytest.mark.parametrize("shape", [(200, 100), (100, 200, 3), (30, 30, 4)])

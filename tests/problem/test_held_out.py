@@ -49,6 +49,14 @@ def test_temperature_makes_scores_as_sure_as_they_are_right():
     assert exact_match(scores, labels) == pytest.approx(chances.max(axis=1).mean(), abs=0.03)
 
 
+def test_scores_that_never_err_are_not_trusted_without_end():
+    """Of eight rows, a tenth of the truth is in doubt (Platt): half of it is the other class's."""
+    classes = np.arange(8) % 2
+    scores = np.where(classes == 1, 3.0, -3.0)[:, np.newaxis]
+    temperature, _ = calibrate(scores, labels_from_classes(classes, 2), np.ones(8))
+    assert 1 / (1 + np.exp(-2 * 3.0 / temperature)) == pytest.approx(0.95, rel=1e-6)
+
+
 def test_intercepts_of_labels():
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(4000, 2))

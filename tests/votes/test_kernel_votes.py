@@ -26,6 +26,12 @@ def test_fixed_gaussian():
     assert KernelVotes("gaussian").fitted(found).sigma == np.median(found.distances[:, -1])
 
 
+def test_duplicates_do_not_narrow_the_gaussian():
+    found = graph(m=7)
+    found.distances[:4] = 0.0
+    assert KernelVotes("gaussian").fitted(found).sigma == np.median(found.distances[4:, -1])
+
+
 @pytest.mark.parametrize(
     ("sigma", "width"),
     [(None, lambda rho: rho), (0.5, lambda rho: rho / 2), ("sqrt", lambda rho: np.sqrt(2 * rho))],
