@@ -1,4 +1,4 @@
-"""One way through the package: a fit, and an answer, run through few files."""
+"""One way through the package: a fit, an answer and a report run through few files."""
 
 from benchmarks.walks import walks
 
@@ -8,4 +8,5 @@ def test_files_on_the_way():
     assert len(found["fit"]) <= 19, found["fit"]
     assert len(found["predict"]) <= 15, found["predict"]
     assert len(found["predict_proba"]) <= 14, found["predict_proba"]
+    assert len(found["compare"]) <= 68, found["compare"]
     assert "neighbors/search.py" in found["predict"]  # the look is not blind
