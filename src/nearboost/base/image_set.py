@@ -201,8 +201,8 @@ class _Kept(dict[int, Any]):
                 self._free -= size
 
 
-def make_thumbnail(pixels: NDArray[Any], side: int = SIDE) -> bytes:
-    """A JPEG file of at most ``side`` pixels in each direction; deep and dark images are stretched to be seen.
+def make_thumbnail(pixels: NDArray[Any]) -> bytes:
+    """A JPEG file of at most 64 pixels in each direction; deep and dark images are stretched to be seen.
 
     Nothing for numbers that are no pixels, such as negative ones.
     """
@@ -210,7 +210,7 @@ def make_thumbnail(pixels: NDArray[Any], side: int = SIDE) -> bytes:
         image = needs("PIL.Image").fromarray(_as_bytes(pixels)).convert("RGB")
     except ValueError:
         return b""
-    image.thumbnail((side, side))
+    image.thumbnail((SIDE, SIDE))
     file = io.BytesIO()
     image.save(file, "JPEG", quality=80)
     return file.getvalue()
@@ -224,6 +224,6 @@ def _as_bytes(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     return (255 * scaled + 0.5).astype(np.uint8)
 
 
-def data_address(picture: bytes, kind: str = "jpeg") -> str:
-    """The address of a page's image that holds the image itself."""
-    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
+def data_address(picture: bytes) -> str:
+    """The address of a page's image that holds the JPEG file itself."""
+    return f"data:image/jpeg;base64,{base64.b64encode(picture).decode()}"

@@ -1,13 +1,11 @@
 """BagOfFeatures: how often an image's descriptors are nearest to each visual word."""
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.local_sets import LocalSet
 from nearboost.base.validation import check_choice, check_whole
-from nearboost.features.base import NORMS, SetEncoder, as_seed, draw_descriptors, normalised
+from nearboost.features.base import NORMS, SetEncoder, as_seed, normalised
 from nearboost.features.clustering import k_means, nearest_centers
 
 
@@ -72,25 +70,7 @@ class BagOfFeatures(SetEncoder):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the words in a sample of the descriptors.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            Local descriptors, one matrix or `LocalSet` per image.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
-        check_whole("n_words", self.n_words)
-        check_whole("max_rounds", self.max_rounds)
-        self._check_encoding()
-        sample = draw_descriptors(self, X)
+    def _learn(self, sample: NDArray[np.float32]) -> None:
         if len(sample) < self.n_words:
             raise ValueError(
                 f"n_words={self.n_words} needs as many descriptors; {len(sample)} were drawn, use fewer words."
@@ -103,7 +83,12 @@ class BagOfFeatures(SetEncoder):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return self
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        check_whole("n_words", self.n_words)
+        check_whole("max_rounds", self.max_rounds)
+        self._check_encoding()
 
     def _check_encoding(self) -> None:
         check_choice("norm", self.norm, NORMS)

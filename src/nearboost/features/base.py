@@ -86,7 +86,37 @@ class GreyDescriptor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDes
         raise NotImplementedError
 
 
-class SetEncoder(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DescriptorLearner(NonTabularMixin, TransformerMixin, BaseEstimator):
+    """A transformer of local descriptors that learns from a sample of them."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a sample of the descriptors.
+
+        Parameters
+        ----------
+        X : LocalSets or list of array-like
+            Local descriptors, one matrix or `LocalSet` per image.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        self.check_parameters()
+        self._learn(draw_descriptors(self, X))
+        return self
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        raise NotImplementedError
+
+    def _learn(self, sample: NDArray[np.float32]) -> None:
+        raise NotImplementedError
+
+
+class SetEncoder(ClassNamePrefixFeaturesOutMixin, DescriptorLearner):
     """The local descriptors of each image as one row; a subclass encodes one image."""
 
     def transform(self, X: Any) -> NDArray[np.float32]:

@@ -1,13 +1,11 @@
 """FisherVector: how an image's descriptors differ from a mixture that fits all images."""
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.local_sets import LocalSet
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
-from nearboost.features.base import NORMS, SetEncoder, draw_descriptors, normalised, unit
+from nearboost.features.base import NORMS, SetEncoder, normalised, unit
 from nearboost.features.gmm import DiagonalGMM
 
 
@@ -90,24 +88,7 @@ class FisherVector(SetEncoder):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the mixture to a sample of the descriptors.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            Local descriptors, one matrix or `LocalSet` per image.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
-        check_whole("n_components", self.n_components)
-        self._check_encoding()
-        sample = draw_descriptors(self, X)
+    def _learn(self, sample: NDArray[np.float32]) -> None:
         self.gmm_ = DiagonalGMM(
             self.n_components,
             max_iter=self.max_iter,
@@ -116,7 +97,11 @@ class FisherVector(SetEncoder):
             random_state=self.random_state,
             verbose=self.verbose,
         ).fit(sample)
-        return self
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        check_whole("n_components", self.n_components)
+        self._check_encoding()
 
     def _check_encoding(self) -> None:
         check_positive("power", self.power, most=1)

@@ -1,24 +1,23 @@
 """DescriptorPCA: local descriptors in their main directions."""
 
 from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.errors import warn_caller
-from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
+from nearboost.base.local_sets import LocalSet, LocalSets
 from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_whole
-from nearboost.features.base import checked_values, draw_descriptors
+from nearboost.features.base import DescriptorLearner, checked_values
 
 ROWS_PER_BLOCK = 8192
 NO_VARIANCE = 1e-9  # of the largest: what rounding leaves of a direction that does not exist
 
 
-class DescriptorPCA(NonTabularMixin, TransformerMixin, BaseEstimator):
+class DescriptorPCA(DescriptorLearner):
     """Principal components of local descriptors, fitted to a sample of them; transforms lazily.
 
     Parameters
@@ -73,23 +72,11 @@ class DescriptorPCA(NonTabularMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the directions from a sample of the descriptors.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            Local descriptors, one matrix or `LocalSet` per image.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_components", self.n_components)
-        sample = draw_descriptors(self, X)
+
+    def _learn(self, sample: NDArray[np.float32]) -> None:
         with one_matrix_thread():  # the same sums for any number of threads
             mean, variances, directions = principal_directions(sample)
         rank = max(1, int((variances > NO_VARIANCE * max(variances[0], 0)).sum()))
@@ -103,7 +90,6 @@ class DescriptorPCA(NonTabularMixin, TransformerMixin, BaseEstimator):
         self.mean_: NDArray[np.float32] = mean.astype(np.float32)
         self.components_: NDArray[np.float32] = np.ascontiguousarray(directions[:kept], dtype=np.float32)
         self.explained_variance_ = variances[:kept].astype(np.float32)
-        return self
 
     def transform(self, X: Any) -> LocalSets:
         """Project the descriptors of each image.

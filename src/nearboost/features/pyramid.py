@@ -1,14 +1,12 @@
 """SpatialPyramid: weights of visual words, pooled over ever smaller cells of an image."""
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nearboost.base.local_sets import LocalSet
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
-from nearboost.features.base import SetEncoder, as_seed, draw_descriptors
+from nearboost.features.base import SetEncoder, as_seed
 from nearboost.features.clustering import k_means
 from nearboost.features.codings import CODINGS, REGULARIZATION, code_by, learn_atoms
 
@@ -108,24 +106,7 @@ class SpatialPyramid(SetEncoder):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the words from a sample of the descriptors.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            Local descriptors, one matrix or `LocalSet` per image.
-        y : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
-        self.check_parameters()
-        self._check_encoding()
-        sample = draw_descriptors(self, X)
+    def _learn(self, sample: NDArray[np.float32]) -> None:
         if len(sample) < self.n_words:
             raise ValueError(
                 f"n_words={self.n_words} is more than the {len(sample)} descriptors drawn; use fewer words, or "
@@ -140,7 +121,6 @@ class SpatialPyramid(SetEncoder):
         else:
             self.words_, _ = k_means(sample, self.n_words, seed, n_jobs=self.n_jobs, verbose=self.verbose)
         self._codes = code_by(self.coding, self.words_, regularization, self.n_neighbors)
-        return self
 
     def _encode(self, values: NDArray[np.float32], one: LocalSet, i: int) -> NDArray[np.float32]:
         cells = self._cells(one, i)
@@ -178,6 +158,7 @@ class SpatialPyramid(SetEncoder):
         check_whole("n_neighbors", self.n_neighbors)
         if self.coding == "llc" and self.n_neighbors > self.n_words:
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than n_words={self.n_words}; use fewer.")
+        self._check_encoding()
 
     def _check_encoding(self) -> None:
         check_choice("pooling", self.pooling, POOLINGS)
