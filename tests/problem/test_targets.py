@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.class_weight import compute_sample_weight
 
+from nearboost.problem.given import GivenRows, pose_problem
 from nearboost.problem.targets import (
     announce_coding,
     check_weights,
@@ -12,7 +13,6 @@ from nearboost.problem.targets import (
     labels_from_classes,
     labels_from_indicator,
     number_groups,
-    pose_problem,
     weigh_classes,
 )
 
@@ -111,10 +111,10 @@ def test_groups():
 def test_rows_of_no_weight_are_absent(y, class_weight):
     X, groups, weight = np.arange(16.0).reshape(8, 2), np.arange(8) // 2, np.array([1, 0, 2, 1, 0, 5, 1, 1])
     kept = np.flatnonzero(weight)
-    coding, numbers = find_coding(y), number_groups(groups, 8)
-    posed, rows = pose_problem(X, y, coding, numbers, weight, class_weight)
-    alone, _ = pose_problem(X[kept], y[kept], coding, numbers[kept], weight[kept], class_weight)
-    np.testing.assert_array_equal(rows, kept)
+    coding, given = find_coding(y), GivenRows.of(X, y, weight, groups)
+    posed = pose_problem(given, coding, class_weight)
+    alone = pose_problem(GivenRows.of(X[kept], y[kept], weight[kept], groups[kept]), coding, class_weight)
+    np.testing.assert_array_equal(given.kept, kept)
     np.testing.assert_array_equal(posed.X, alone.X)
     np.testing.assert_array_equal(posed.labels.members.toarray(), alone.labels.members.toarray())
     np.testing.assert_array_equal(posed.weights.product, alone.weights.product)
@@ -124,11 +124,10 @@ def test_rows_of_no_weight_are_absent(y, class_weight):
 
 def test_something_must_count():
     X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
-    groups = number_groups(None, 4)
     with pytest.raises(ValueError, match="leave no sample that counts"):
-        pose_problem(X, y, find_coding(y), groups, None, {0: 0.0, 1: 0.0})
+        pose_problem(GivenRows.of(X, y, None, None), find_coding(y), {0: 0.0, 1: 0.0})
     with pytest.raises(ValueError, match="All samples that count are of one class"):
-        pose_problem(X, y, find_coding(y), groups, [1, 1, 0, 0], None)
+        pose_problem(GivenRows.of(X, y, [1, 1, 0, 0], None), find_coding(y), None)
 
 
 def test_check_weights():

@@ -6,29 +6,24 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import validate_data
 
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
+from nearboost.boosting.changing import GIVEN, Before, ChangingMixin
 from nearboost.boosting.engine import ORACLES, StepRule
 from nearboost.boosting.newton import ranking_width
 from nearboost.boosting.queries import LeveragedVote
 from nearboost.boosting.training import Outcome, Recipe, choose_n_neighbors, train
 from nearboost.losses import get_loss
-from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph, keep_rows
+from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph, keep_rows, repair_graph, wide_graph
+from nearboost.problem.given import GivenRows, anew, pose_problem
 from nearboost.problem.held_out import Calibration, Probabilities, calibrate, deal_folds, exact_match, find_seed
-from nearboost.problem.targets import (
-    Labels,
-    TrainingSet,
-    count_outside,
-    find_coding,
-    number_groups,
-    pose_problem,
-)
+from nearboost.problem.targets import Labels, TrainingSet, count_outside, find_coding, number_groups
 from nearboost.votes import VOTE_WEIGHTS, CodeVotes, PlainVotes, VoteRule
 
 
-class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator):
+class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin, BaseEstimator):
     """Base of the boosted neighbours; each family adds its votes, its step rule and their parameters."""
 
     _multilabel = True  # whether a matrix of labels makes sense
@@ -77,16 +72,27 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         )
         if issparse(y):
             y = y.toarray()
-        coding, group_of = find_coding(y), number_groups(groups, len(X))
+        given = GivenRows.of(X, y, sample_weight, groups)
+        known = None if graph is None else self._check_graph(graph, number_groups(groups, len(X)))
+        if known is not None and len(given.X) < len(X):
+            known = keep_rows(known, given.kept)
+        self._graph_given = known is not None
+        return self._train(*self._pose(given, known))
+
+    def _pose(
+        self, given: GivenRows, known: Neighbors | None = None, before: Before | None = None
+    ) -> tuple[TrainingSet, NDArray[np.int64], Neighbors, int]:
+        """The training set, which rows of the user's X it has, its graph and the number of neighbours that vote.
+
+        The graph is ``known``, or repaired from one ``before``, or searched.
+        """
+        coding = find_coding(given.y)
         if coding.multilabel and not self._multilabel:
             raise ValueError("One weight for all classes needs one label per sample; use one_vs_all=True.")
-        given = None if graph is None else self._check_graph(graph, group_of)
-        data, kept = pose_problem(X, y, coding, group_of, sample_weight, self.class_weight)
-        if given is not None and len(kept) < len(X):
-            given = keep_rows(given, kept)
-        self.classes_, self._graph_given = coding.classes, given is not None
-        graph_, n_neighbors = self._find_neighbors(data, given)
-        return self._train(data, kept, graph_, n_neighbors)
+        data = pose_problem(given, coding, self.class_weight)
+        self.classes_ = coding.classes
+        self._remember(given)
+        return data, given.kept, *self._find_neighbors(data, known, before)
 
     def _check_graph(self, graph: tuple[ArrayLike, ArrayLike] | Neighbors, groups: NDArray[np.int32]) -> Neighbors:
         given = check_graph(graph, len(groups), 1 if self.n_neighbors == "auto" else int(self.n_neighbors))
@@ -94,7 +100,9 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
             raise ValueError("The graph joins samples of one group; leave these out of each other's lists.")
         return given
 
-    def _find_neighbors(self, data: TrainingSet, given: Neighbors | None) -> tuple[Neighbors, int]:
+    def _find_neighbors(
+        self, data: TrainingSet, given: Neighbors | None, before: Before | None = None
+    ) -> tuple[Neighbors, int]:
         """The training graph and the number of neighbours that vote."""
         most = count_outside(data.groups) if given is None else given.indices.shape[1]
         if most < 1:
@@ -113,7 +121,11 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         if recipe.n_prototypes is not None:
             wanted = max(wanted, min(most, ranking_width(len(data.X), recipe.n_prototypes)))
         if given is None:
-            given = recipe.build_search(data.X).graph(wanted, groups=data.groups)
+            search = recipe.build_search(data.X)
+            if before is None:
+                given = wide_graph(search, wanted, data.groups)
+            else:
+                given = repair_graph(before.graph, before.X, before.stay, search, wanted, data.groups)
         if self.n_neighbors == "auto":
             return given, choose_n_neighbors(given, data.X, data.labels, recipe.vote_rule, recipe.n_prototypes)
         return given, int(self.n_neighbors)
@@ -197,28 +209,21 @@ class LeveragedNeighborsClassifier(LeveragedVote, ClassifierMixin, BaseEstimator
         estimator
             A fitted classifier of the same class; this one is left unchanged.
         """
-        check_is_fitted(self)
-        if not hasattr(self, "_data"):
-            raise ValueError(
-                "The training rows are not in the file that this model comes from, only its prototypes; fit it "
-                "anew with n_prototypes."
-            )
+        self._check_holds_rows("fit it anew with n_prototypes")
         if n_prototypes is None:
             raise ValueError("prune needs to know how many prototypes to keep: a number, or a share such as 0.1.")
-        pruned = clone(self).set_params(n_prototypes=n_prototypes)
-        pruned.check_parameters()
-        pruned.classes_, pruned.n_features_in_ = self.classes_, self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            pruned.feature_names_in_ = self.feature_names_in_
+        pruned: Any = anew(self, n_prototypes=n_prototypes)
+        for name in ("classes_", "_graph_given", *GIVEN):
+            if hasattr(self, name):  # older files lack some
+                setattr(pruned, name, getattr(self, name))
         n_wanted = pruned._recipe(len(self._data.X), self._labels, self.n_neighbors_).n_prototypes
         wide_enough = self._graph_given or self._graph.n_neighbors >= ranking_width(len(self._data.X), n_wanted)
         graph, _ = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
-        pruned._graph_given = self._graph_given
         return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
 
     def model_state(self) -> dict[str, Any]:
         """What a model file keeps: the training rows and their graph only where all rows vote on queries."""
-        only_training = ("_data", "_graph", "neighbors_")
+        only_training = ("_data", "_graph", "neighbors_", *GIVEN)
         has_all = not hasattr(self, "_data") or len(self._searched_rows) == len(self._data.X)
         return {name: value for name, value in vars(self).items() if has_all or name not in only_training}
 

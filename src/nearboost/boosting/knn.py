@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearboost.base.validation import check_choice, check_whole
 from nearboost.neighbors import METHODS, METRICS, NeighborSearch
 from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.given import GivenRows, anew
 from nearboost.problem.targets import class_members, encode_classes
 from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
 
@@ -87,6 +88,9 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
+        return self._learn(X, y)
+
+    def _learn(self, X: NDArray[np.floating], y: NDArray[Any]) -> Self:
         self.classes_, encoded = encode_classes(y)
         if self.n_neighbors > len(X):
             raise ValueError(
@@ -96,6 +100,46 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs)
         self._n_samples = len(X)
         return self
+
+    def add(self, X: Any, y: Any) -> Self:
+        """A new estimator with more examples, as if fitted to all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows, taken in the precision of the training rows.
+        y : array-like of shape (n_samples,)
+            Their labels; classes may be new.
+
+        Returns
+        -------
+        KNNClassifier
+            A fitted classifier; this one is left unchanged.
+        """
+        given = self._given()
+        X, y = validate_data(self, X, y, dtype=given.X.dtype, order="C", reset=False)
+        whole = given.followed_by(GivenRows.of(X, y, None, None))
+        return anew(self)._learn(whole.X, whole.y)
+
+    def forget(self, rows: ArrayLike) -> Self:
+        """A new estimator that knows nothing of some examples, as if fitted to the others.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Numbers of training rows.
+
+        Returns
+        -------
+        KNNClassifier
+            A fitted classifier; this one is left unchanged.
+        """
+        rest, _ = self._given().without(rows)
+        return anew(self)._learn(rest.X, rest.y)
+
+    def _given(self) -> GivenRows:
+        check_is_fitted(self)
+        return GivenRows(self._search.rows.X, self.classes_[self._members.indices], None, None)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""

@@ -1,13 +1,16 @@
 """INNC: the class whose samples weigh most in a row's code, or whose samples alone come nearest to the row."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
-from nearboost.inn.code_classifier import SparseCodeClassifier
+from nearboost.inn.code_classifier import SparseCodeClassifier, unit_rows
 from nearboost.inn.decisions import ClassSums, ExplainedDecision, OwnResiduals
+from nearboost.problem.given import GivenRows, anew
 
 
 class INNClassifier(SparseCodeClassifier):
@@ -122,3 +125,70 @@ class INNClassifier(SparseCodeClassifier):
 
     def _set_attributes(self, dictionary: Dictionary) -> None:
         self.terms_, self.gram_seconds_ = dictionary.series.n_terms, dictionary.gram_seconds
+
+    def add(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """A new estimator with more samples, as if fitted to all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows, taken in the precision of the training rows.
+        y : array-like of shape (n_samples,)
+            Their labels; classes may be new.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Their weights, beside those given to `fit`; None means 1.
+
+        Returns
+        -------
+        INNClassifier
+            A fitted classifier; this one is left unchanged.
+        """
+        given = self._given()
+        X, y = validate_data(self, X, y, dtype=given.X.dtype, order="C", reset=False)
+        more = GivenRows.of(X, y, sample_weight, None)
+        scaled = replace(more, X=unit_rows(more.X)) if self._fitted_normalize else more
+        return self._learn_again(given.followed_by(scaled))
+
+    def forget(self, rows: ArrayLike) -> Self:
+        """A new estimator that knows nothing of some samples, as if fitted to the others.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Numbers of training rows, as they were given to `fit`; rows of weight 0 count.
+
+        Returns
+        -------
+        INNClassifier
+            A fitted classifier; this one is left unchanged.
+        """
+        rest, _ = self._given().without(rows)
+        return self._learn_again(rest)
+
+    def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:
+        self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
+        return super()._learn(given, samples)
+
+    def _given(self) -> GivenRows:
+        """Samples after scaling; labels of those of weight 0 are not kept, and make no difference."""
+        check_is_fitted(self)
+        if not hasattr(self, "_given_weight"):
+            raise ValueError("The model comes from an older file, without the weights as given; fit it anew.")
+        n_given = len(self._kept) if self._given_weight is None else len(self._given_weight)
+        y = np.full(n_given, self._labels[0], dtype=self._labels.dtype)
+        y[self._kept] = self._labels
+        return GivenRows(self._samples(), y, self._given_weight, None)
+
+    def _samples(self) -> NDArray[Any]:
+        """The samples in the order in which they were given."""
+        decision: Any = self._decision
+        if isinstance(decision, OwnResiduals):
+            return decision.dictionary.samples[np.argsort(decision._order)]
+        return decision._coder.__self__.samples  # of the dictionary whose method codes
+
+    def _learn_again(self, given: GivenRows) -> Self:
+        fresh = anew(self)
+        if self._fitted_normalize and not fresh.normalize:
+            raise ValueError("The samples were scaled to unit length and kept so; use normalize=True or fit anew.")
+        scale = fresh.normalize and not self._fitted_normalize
+        return fresh._learn(given, unit_rows(given.X) if scale else given.X)

@@ -14,6 +14,7 @@ from nearboost.base.validation import check_choice, check_flag
 from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.given import GivenRows
 from nearboost.problem.targets import check_weights, encode_classes
 
 DECISIONS = ("weights", "residual")
@@ -37,6 +38,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     decision: str
     _decision: Decision
     _kept: NDArray[np.int64]
+    _labels: NDArray[Any]
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -66,13 +68,18 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         self.check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
-        weights = check_weights(sample_weight, len(X))
-        kept = np.flatnonzero(weights > 0)
-        X, y, weights = (X, y, weights) if len(kept) == len(X) else (X[kept], y[kept], weights[kept])
-        self.classes_, classes = encode_classes(y)
-        self._kept, self._labels = kept, y
+        check_weights(sample_weight, len(X))
+        given = GivenRows.of(X, y, sample_weight, None)
+        return self._learn(given, unit_rows(given.X) if self.normalize else given.X)
+
+    def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:
+        """Decide by the samples that count, as they are after scaling."""
+        kept = given.kept
+        weights = np.ones(len(kept)) if given.weight is None else given.weight[kept]
+        self.classes_, classes = encode_classes(given.y[kept])
+        self._kept, self._labels = kept, given.y[kept]
         self._fitted_decision, self._fitted_normalize = self.decision, self.normalize
-        self._decision = self._decide_by(unit_rows(X) if self.normalize else X, classes, weights)
+        self._decision = self._decide_by(samples, classes, weights)
         return self
 
     @property

@@ -195,8 +195,14 @@ def unique_values(name: str, values: ArrayLike) -> tuple[NDArray[Any], NDArray[n
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Weights:
     """Sample weights as floats: finite, not negative, one per row, not all zero."""
-    if sample_weight is None:
-        return np.ones(n_rows)
+    weights = np.ones(n_rows) if sample_weight is None else as_weights(sample_weight, n_rows)
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
+    return weights
+
+
+def as_weights(sample_weight: ArrayLike, n_rows: int) -> Weights:
+    """Sample weights as floats: finite, not negative, one per row."""
     weights: NDArray[Any] = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
@@ -206,8 +212,6 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Weights:
         )
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise ValueError("sample_weight must hold finite numbers of at least 0; 0 leaves a sample out.")
-    if not np.any(weights > 0):
-        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
     return weights
 
 
@@ -300,26 +304,3 @@ class TrainingSet:
         """How much each row counts in the plain vote: its weight, 1 on average."""
         weight = self.weights.product
         return weight / weight.mean()
-
-
-def pose_problem(
-    X: NDArray[np.floating],
-    y: NDArray[Any],
-    coding: Coding,
-    groups: NDArray[np.int32],
-    sample_weight: ArrayLike | None,
-    class_weight: Any,
-) -> tuple[TrainingSet, NDArray[np.int64]]:
-    """The rows of positive weight with their labels, weights and groups, and which rows of X these are."""
-    labels, sample = coding.encode(y), check_weights(sample_weight, len(X))
-    kept = np.flatnonzero(sample > 0)
-    if len(kept) < len(X):
-        X, y, labels, sample, groups = X[kept], y[kept], labels.take(kept), sample[kept], groups[kept]
-    present = coding.classes if coding.multilabel else np.unique(y)
-    by_class = weigh_classes(class_weight, y, present, coding.multilabel)
-    check_some_count(sample * by_class)
-    if not coding.multilabel:
-        check_two_classes(labels.classes())
-    sample = sample / sample.max()
-    sample = sample / sample.mean()  # only ratios count: the oracle's tie window is absolute
-    return TrainingSet(X, labels, ExampleWeights(sample, by_class, np.zeros(len(X))), groups), kept
