@@ -25,22 +25,23 @@ def reproduce(
         bool, typer.Option("--list", help="List all names, the data they need and what stands in.")
     ] = False,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="Splits; by default as many as in print.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Number of splits; by default as many as in print.", show_default=False),
     ] = None,
     classes: Annotated[
-        int | None, typer.Option(min=2, help="At most so many classes.", show_default=False)
+        int | None, typer.Option(min=2, help="Maximum number of classes.", show_default=False)
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few classes, few images, one split: only to see that it runs.")
     ] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Of each method; all cores by default.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads per method; all cores by default.")] = None,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("reproduced"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Make features and results anew.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> Exit:
     """Run a table or figure of the papers again, and show ours beside the paper's numbers.
 
-    Each method runs on each split in a process of its own. A second call goes on where the first one stopped.
+    Each method runs on each split in a process of its own. A second call resumes where the first one stopped.
 
     Example: `python -m papers thesis-table-5.3 --data data --repeats 3`
     """
@@ -69,7 +70,7 @@ def reproduce(
     else:
         _show(found.facts)
         echo(f"Results: {found.folder / 'report.html'}")
-    return Exit.DONE if found.is_whole else Exit.PARTLY
+    return Exit.DONE if found.is_complete else Exit.PARTLY
 
 
 def _show(facts: dict[str, Any]) -> None:

@@ -23,7 +23,8 @@ class DataSource:
     layout : how they lie, as `open_dataset` names it
     is_stand_in : whether they are another set than the paper's
     protocol : where they come with a split of their own that the paper used
-    every : of each track (or other group) every so manieth training item is taken, and of the test items
+    every : steps of thinning: one training item in so many of each track (or other group) is taken, and one
+        test item in so many
     """
 
     path: str
@@ -115,7 +116,7 @@ def read(source: DataSource, root: Path) -> Dataset:
 
 
 def thinned(dataset: Dataset, every_train: int, every_test: int) -> Dataset:
-    """Every so manieth item of each group to train, and of all to test."""
+    """One training item in ``every_train`` of each group, and one test item in ``every_test``."""
     part, groups = np.asarray(dataset.part), np.asarray(dataset.groups)
     kept = part == "test"
     kept[np.flatnonzero(kept)] = np.arange(kept.sum()) % every_test == 0

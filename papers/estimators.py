@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 N_BINS = 32  # of a feature, for stumps
 
 
-class Components(TransformerMixin, BaseEstimator):
+class CappedPCA(TransformerMixin, BaseEstimator):
     """Principal components, as many as asked for or as the rows have."""
 
     def __init__(self, n_components: int = 128) -> None:
@@ -29,7 +29,7 @@ class Components(TransformerMixin, BaseEstimator):
         return self.pca_.transform(X).astype(np.float32)
 
 
-class First(TransformerMixin, BaseEstimator):
+class FirstColumns(TransformerMixin, BaseEstimator):
     """The first so many columns, or all where there are fewer."""
 
     def __init__(self, n_columns: int) -> None:

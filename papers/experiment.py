@@ -17,7 +17,7 @@ class Size(NamedTuple):
     n_jobs: int | None = 1
 
 
-def neighbours(k: int, size: Size) -> int:
+def limit_neighbors(k: int, size: Size) -> int:
     """k, or a quarter of the rows where they are few."""
     return min(k, max(1, size.n_rows // 4))
 

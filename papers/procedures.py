@@ -45,7 +45,7 @@ def fits(run: LineRun) -> list[dict[str, Any]]:
     for x in run.xs:
         try:
             rows = run.rows(x)
-            found = [_fitted(run, x, rows, draw) for draw in range(run.line.draws)]
+            found = [_fit_once(run, x, rows, draw) for draw in range(run.line.draws)]
         except ValueError as error:
             points.append({"x": run.label(x), "reason": error_sentence(error)})
             continue
@@ -57,7 +57,7 @@ def fits(run: LineRun) -> list[dict[str, Any]]:
     return points
 
 
-def _fitted(run: LineRun, x: Any, rows: Samples, draw: int) -> Measures:
+def _fit_once(run: LineRun, x: Any, rows: Samples, draw: int) -> Measures:
     seed = run.size.seed * run.line.draws + draw
     model = run.line.make(x, run.size._replace(seed=seed, n_rows=len(rows.y)))
     if isinstance(rows.X, np.ndarray):
@@ -68,13 +68,13 @@ def _fitted(run: LineRun, x: Any, rows: Samples, draw: int) -> Measures:
     answers = model.predict(rows.queries)
     answered = perf_counter()
     return {
-        **judge(model, rows, np.asarray(answers)),
+        **evaluate(model, rows, np.asarray(answers)),
         "fit_seconds": fitted - started,
         "query_seconds": answered - fitted,
     }
 
 
-def judge(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
+def evaluate(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
     """The measures of a fitted model, also of each class."""
     n_classes = len(rows.classes)
     scores = probabilities = class_outputs(model, "predict_proba", rows.queries, n_classes)
@@ -116,7 +116,7 @@ def passes(run: LineRun) -> list[dict[str, Any]]:
     for number in range(1, max(run.xs) + 1):
         model.partial_fit(rows.X, rows.y, classes=np.arange(len(rows.classes)))
         if number in run.xs:
-            measures = judge(model, rows, np.asarray(model.predict(rows.queries)))
+            measures = evaluate(model, rows, np.asarray(model.predict(rows.queries)))
             points.append({"x": run.label(number), "measures": measures | {"step": step}})
     return points
 

@@ -13,13 +13,13 @@ from papers.printed import Number, Printed, library
 Facts = dict[str, Any]
 
 
-def least(values: Sequence[float]) -> float | None:
-    """The smallest; None of none."""
+def smallest(values: Sequence[float]) -> float | None:
+    """The smallest value; None if there are none."""
     return min(values, default=None)
 
 
-def most(values: Sequence[float]) -> float | None:
-    """The largest; None of none."""
+def largest(values: Sequence[float]) -> float | None:
+    """The largest value; None if there are none."""
     return max(values, default=None)
 
 

@@ -26,7 +26,7 @@ class Reproduction:
 
     facts: Facts
     folder: Path
-    is_whole: bool
+    is_complete: bool
 
 
 def reproduce(

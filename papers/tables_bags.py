@@ -11,7 +11,7 @@ from nearboost.boosting.unn import UNNClassifier
 from nearboost.catalogue.methods import METHODS, NEIGHBORS
 from nearboost.catalogue.tuning import Tuned
 from papers.estimators import GentleStumps
-from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, neighbours
+from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, limit_neighbors
 
 N_CLASSES = (5, 10, 15, *range(20, 101, 10))
 
@@ -19,7 +19,7 @@ N_CLASSES = (5, 10, 15, *range(20, 101, 10))
 def soft_unn(size: Size, n_jobs: int | None) -> Tuned:
     """Alg. 1 of the thesis, soft votes at query time; k and λ, which are not stated, by folds."""
     model = UNNClassifier(metric="l1", start="zero", calibration=None, n_jobs=n_jobs)
-    ks = tuple(neighbours(k, size) for k in (11, 31))
+    ks = tuple(limit_neighbors(k, size) for k in (11, 31))
     return Tuned(model, {"n_neighbors": ks, "soft_lambda": (0.1, 0.5)}, random_state=size.seed, n_jobs=1)
 
 

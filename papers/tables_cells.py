@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from nearboost.boosting.unn import UNNClassifier
-from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, neighbours
+from papers.experiment import PER_CLASS, Experiment, Line, Measure, Panel, Size, limit_neighbors
 from papers.tables_bags import SECONDS_TO_FIT, svm
 
 K = 10  # as in print
@@ -16,7 +16,7 @@ NO_SEGMENTATION = (
 def unn(loss: str, size: Size, n_jobs: int | None = 1) -> UNNClassifier:
     """As published, on the histograms themselves."""
     return UNNClassifier(
-        neighbours(K, size), loss=loss, metric="l1", start="zero", calibration=None, n_jobs=n_jobs
+        limit_neighbors(K, size), loss=loss, metric="l1", start="zero", calibration=None, n_jobs=n_jobs
     )
 
 

@@ -19,7 +19,7 @@ from nearboost.inn.naive_bayes import NaiveBayesNN
 from nearboost.inn.projection import SRLP, INNProjection
 from nearboost.inn.recipes import regularized_lda
 from nearboost.inn.src import SRCClassifier
-from papers.estimators import Components, First, IntersectionMap
+from papers.estimators import CappedPCA, FirstColumns, IntersectionMap
 from papers.experiment import (
     ACCURACY,
     PER_CLASS,
@@ -47,11 +47,11 @@ def _near(n: int, size: Size) -> int:
 
 def _first(n: int, projection: Any) -> Any:
     """The first directions of all that there are, which come in the order of their worth."""
-    return make_pipeline(Normalizer(), projection, First(n), Normalizer())
+    return make_pipeline(Normalizer(), projection, FirstColumns(n), Normalizer())
 
 
 PROJECTIONS = {
-    "eigenfaces": lambda n: _between_unit_lengths(Components(n)),
+    "eigenfaces": lambda n: _between_unit_lengths(CappedPCA(n)),
     "LDA": regularized_lda,
     "SRLP": lambda n: _between_unit_lengths(SRLP(n, n_jobs=1)),
     "INNLP": lambda n: _between_unit_lengths(INNProjection(n, n_jobs=1)),
@@ -239,18 +239,18 @@ def _local_panels(data: str, protocol: str) -> tuple[Panel, ...]:
     return (Panel(FIXATIONS, data, "nimble", protocol), *pyramids)
 
 
-def voting(representation: str, **settings: Any) -> Make:
+def naive_bayes(representation: str, **settings: Any) -> Make:
     return lambda _, size: NaiveBayesNN(representation, n_jobs=size.n_jobs, **settings)
 
 
-def _machine(_: Any, size: Size) -> Any:
+def _linear_svm(_: Any, size: Size) -> Any:
     return Tuned(LinearSVC(random_state=size.seed), {"C": (3.0, 10.0, 30.0, 100.0)}, random_state=size.seed)
 
 
 def _local_lines(each: Callable[[Make], Make] = lambda make: make) -> tuple[Line, ...]:
-    """Votes of descriptors on the fixations; a linear machine on each pyramid, C by folds."""
-    voters = (Line(name, each(voting(kind)), on=(FIXATIONS,)) for name, kind in VOTED.items())
-    return (*voters, *(Line(name, each(_machine), on=(name,)) for name in PYRAMIDS))
+    """Votes of descriptors on the fixations; a linear SVM on each pyramid, C by folds."""
+    voters = (Line(name, each(naive_bayes(kind)), on=(FIXATIONS,)) for name, kind in VOTED.items())
+    return (*voters, *(Line(name, each(_linear_svm), on=(name,)) for name in PYRAMIDS))
 
 
 def _mirrored(line: str) -> str:
@@ -266,7 +266,7 @@ TABLE_3 = Experiment(
     ),
     lines=(
         *_local_lines(),
-        *(Line(_mirrored(name), voting(kind), on=(_mirrored(FIXATIONS),)) for name, kind in VOTED.items()),
+        *(Line(_mirrored(name), naive_bayes(kind), on=(_mirrored(FIXATIONS),)) for name, kind in VOTED.items()),
     ),
     measures=(replace(PER_CLASS, title="15-cat"),),
     column="{measure}",

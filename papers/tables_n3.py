@@ -12,7 +12,7 @@ from nearboost.boosting.n3 import N3Classifier
 from nearboost.catalogue.methods import NEIGHBORS
 from nearboost.catalogue.tuning import Tuned
 from nearboost.ensemble.split import SplitClassifier
-from papers.experiment import ACCURACY, TOP5, Experiment, Line, Panel, Size, neighbours
+from papers.experiment import ACCURACY, TOP5, Experiment, Line, Panel, Size, limit_neighbors
 
 PARTS, ROUNDS, K = 64, 50, 11
 STEP = {"binlog": 1 / math.log(2), "mat": 0.5}  # in print, in units of the safe step; see the errata
@@ -22,7 +22,7 @@ SUN = Panel("SUN", "sun397", "fisher", "50-per-class")
 IMAGENET = Panel("ImageNet", "ilsvrc", "fisher", "fixed")
 
 OPEN_N3 = (
-    f"k is not stated: {K}. T is stated for SUN only, {ROUNDS}, and take_rows for all.",
+    f"k is not stated: {K}. T is stated for SUN only, {ROUNDS}, and taken for all.",
     "How k-NN was run on parts is not stated: it is shown on whole vectors, k by folds, and on parts.",
     "N3 with our defaults, and k-NN on parts with the geometric mean, are ours.",
 )
@@ -33,7 +33,7 @@ def n3(
 ) -> SplitClassifier:
     """N3 as published on each part, the posteriors joined by a mean."""
     one = N3Classifier(
-        neighbours(K, size),
+        limit_neighbors(K, size),
         loss=loss,
         n_rounds=n_rounds,
         vote_weights="uniform",
@@ -60,7 +60,7 @@ def knn(size: Size, norm: str) -> Any:
 
 def knn_in_parts(size: Size, norm: str, n_parts: int = PARTS, mean: str = "geometric") -> SplitClassifier:
     """The shares of votes on each part, joined likewise; of three means the geometric suits them best."""
-    one = KNNClassifier(neighbours(K, size), n_jobs=size.n_jobs)
+    one = KNNClassifier(limit_neighbors(K, size), n_jobs=size.n_jobs)
     return SplitClassifier(one, n_parts, normalization=norm.lower(), mean=mean, posterior="predict_proba")
 
 

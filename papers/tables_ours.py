@@ -25,7 +25,7 @@ from nearboost.inn.classifier import INNClassifier
 from nearboost.linear.slnd import SLNDClassifier
 from nearboost.metric.discriminant import SoftDiscriminant
 from nearboost.metric.itml import ITML
-from papers.estimators import Components, TunedInTurn
+from papers.estimators import CappedPCA, TunedInTurn
 from papers.experiment import (
     ACCURACY,
     PER_CLASS,
@@ -35,13 +35,13 @@ from papers.experiment import (
     Measure,
     Panel,
     Size,
-    neighbours,
+    limit_neighbors,
     share,
 )
-from papers.results import least, most
-from papers.tables_inn import FIXATIONS, VOTED, voting
+from papers.results import largest, smallest
+from papers.tables_inn import FIXATIONS, VOTED, naive_bayes
 from papers.tables_n3 import CALTECH, SUN, knn_in_parts, n3, n3_defaults
-from papers.tables_scenes import DRAWS, SHARES, SWEEPS, as_good, published, random_rows, refitted
+from papers.tables_scenes import DRAWS, SHARES, SWEEPS, prototypes_to_match, published, random_rows, refitted
 
 # ---------------------------------------------------------------------------------------------- Fisher vectors
 
@@ -122,8 +122,8 @@ TABLE_NEIGHBORHOODS = Experiment(
     name="ours-table-neighborhoods",
     about="votes of local descriptors by the 100 nearest and by all, 20 images a class to train and to test",
     panels=(Panel(FIXATIONS, "15-cat", "nimble", "20-per-class/20"),),
-    lines=tuple(Line(name, voting(kind)) for name, kind in VOTED.items())
-    + tuple(Line(f"{name}, all", voting(kind, neighborhood=None)) for name, kind in VOTED.items()),
+    lines=tuple(Line(name, naive_bayes(kind)) for name, kind in VOTED.items())
+    + tuple(Line(f"{name}, all", naive_bayes(kind, neighborhood=None)) for name, kind in VOTED.items()),
     measures=(ACCURACY, Measure("query_seconds", "seconds to classify", 1.0)),
     column="{measure}",
     repeats=1,
@@ -135,7 +135,7 @@ TABLE_NEIGHBORHOODS = Experiment(
 
 def _gists(name: str, data: str, n_per_class: int) -> Panel:
     """Square roots of Gist, unit length, 128 principal components."""
-    steps = (FunctionTransformer(np.sqrt), Normalizer(), Components(128))
+    steps = (FunctionTransformer(np.sqrt), Normalizer(), CappedPCA(128))
     return Panel(name, data, "gist-512", f"{n_per_class}-per-class", transformer=lambda _: make_pipeline(*steps))
 
 
@@ -158,10 +158,10 @@ SCENE8 = _gists("scene8", "8-cat", 250)
 SCENE13 = _gists("scene13", "13-cat", 150)
 SCENE15 = _gists("scene15", "15-cat", 150)
 SIGNS = _pixels("gtsrb-small", "gtsrb-small", "fixed", Normalizer(), _discriminants(0.1))
-SIGN_PIXELS = _pixels("gtsrb-pixels", "gtsrb-small", "fixed", Normalizer(), Components(128))
+SIGN_PIXELS = _pixels("gtsrb-pixels", "gtsrb-small", "fixed", Normalizer(), CappedPCA(128))
 
 
-def in_metric(panel: Panel, metric: str) -> Panel:
+def with_metric(panel: Panel, metric: str) -> Panel:
     """A panel in a metric that is learned from its training rows."""
     before = panel.transformer
     if before is None or metric == "none":
@@ -181,7 +181,7 @@ PROTOTYPES = Experiment(
     name="ours-figure-prototypes",
     about="MLNN, MAPBoost, UNN, N3 and k-NN by the share of prototypes, with and without ITML",
     panels=tuple(
-        in_metric(panel, metric) for panel in (SCENE8, SCENE13, SCENE15, SIGNS) for metric in ("none", "ITML")
+        with_metric(panel, metric) for panel in (SCENE8, SCENE13, SCENE15, SIGNS) for metric in ("none", "ITML")
     ),
     lines=(
         Line("MLNN", refitted(MLNNClassifier)),
@@ -215,9 +215,13 @@ PROTOTYPES = Experiment(
         "adaptive kernel over the k-NN kernel, 200 prototypes": lambda r: r.lead(
             "MLNN, adaptive", "MLNN", "10%", "scene8"
         ),
-        "multiclass over one-versus-all, at least": lambda r: least(r.leads("MLNN", "MLNN, one-vs-all", "scene8")),
-        "multiclass over one-versus-all, at most": lambda r: most(r.leads("MLNN", "MLNN, one-vs-all", "scene8")),
-        "adaptive kernel over k-NN and weighted k-NN": lambda r: most(
+        "multiclass over one-versus-all, at least": lambda r: smallest(
+            r.leads("MLNN", "MLNN, one-vs-all", "scene8")
+        ),
+        "multiclass over one-versus-all, at most": lambda r: largest(
+            r.leads("MLNN", "MLNN, one-vs-all", "scene8")
+        ),
+        "adaptive kernel over k-NN and weighted k-NN": lambda r: largest(
             r.leads("MLNN, adaptive", "k-NN, random rows", "scene8")
         ),
         "adaptive kernel with ITML over the others, 200 prototypes": lambda r: r.lead(
@@ -236,8 +240,8 @@ PROTOTYPES = Experiment(
         "adaptive Gaussian on 13-cat, at best": lambda r: r.best("MAPBoost, adaptive", "scene13"),
         "adaptive Gaussian on 15-cat, at best": lambda r: r.best("MAPBoost, adaptive", "scene15"),
         "UNN with ITML, 400 prototypes, 20% of the training set": lambda r: r.mean("UNN", "20%", "scene8, ITML"),
-        "prototypes with which UNN with ITML is as precise as without ITML with 1,000": lambda r: as_good(
-            r, "UNN", "scene8, ITML", "UNN", "scene8"
+        "prototypes with which UNN with ITML is as precise as without ITML with 1,000": lambda r: (
+            prototypes_to_match(r, "UNN", "scene8, ITML", "UNN", "scene8")
         ),
     },
     minutes=25,
@@ -250,14 +254,14 @@ PROTOTYPES = Experiment(
 METRICS_TABLE = Experiment(
     name="ours-table-metrics",
     about="k-NN, N3, UNN and MLNN after no learned metric, ITML, LDA and NCA, all rows voting",
-    panels=tuple(in_metric(panel, name) for panel in (DIGITS, SCENE8, SCENE15, SIGN_PIXELS) for name in METRICS),
+    panels=tuple(with_metric(panel, name) for panel in (DIGITS, SCENE8, SCENE15, SIGN_PIXELS) for name in METRICS),
     lines=(
-        Line("k-NN", lambda _, size: KNNClassifier(neighbours(5, size), n_jobs=size.n_jobs)),
+        Line("k-NN", lambda _, size: KNNClassifier(limit_neighbors(5, size), n_jobs=size.n_jobs)),
         Line("N3", lambda _, size: N3Classifier(n_jobs=size.n_jobs)),
         Line("UNN", lambda _, size: UNNClassifier(n_jobs=size.n_jobs)),
         Line(
             "MLNN, adaptive",
-            lambda _, size: MLNNClassifier(neighbours(11, size), kernel="adaptive", n_jobs=size.n_jobs),
+            lambda _, size: MLNNClassifier(limit_neighbors(11, size), kernel="adaptive", n_jobs=size.n_jobs),
         ),
     ),
     measures=(PER_CLASS,),

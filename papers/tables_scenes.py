@@ -10,7 +10,7 @@ from nearboost.boosting.mapboost import MAPBoostClassifier
 from nearboost.boosting.mlnn import MLNNClassifier
 from nearboost.boosting.unn import UNNClassifier
 from nearboost.metric.itml import ITML
-from papers.estimators import Components, RandomShare
+from papers.estimators import CappedPCA, RandomShare
 from papers.experiment import (
     PER_CLASS,
     Experiment,
@@ -19,10 +19,10 @@ from papers.experiment import (
     Measure,
     Panel,
     Size,
-    neighbours,
+    limit_neighbors,
     share,
 )
-from papers.results import Results, least, most
+from papers.results import Results, largest, smallest
 
 K = 11  # as in print
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -32,7 +32,7 @@ SWEEPS = 100  # of ITML: accuracy has settled long before its dual variables hav
 
 def scenes(name: str, features: str, n_components: int, protocol: str) -> Panel:
     """Gist descriptors and their principal components."""
-    return Panel(name, name, features, protocol, transformer=lambda _: Components(n_components))
+    return Panel(name, name, features, protocol, transformer=lambda _: CappedPCA(n_components))
 
 
 def published(method: Any, per_class: bool = False, **settings: Any) -> Make:
@@ -41,7 +41,7 @@ def published(method: Any, per_class: bool = False, **settings: Any) -> Make:
     def make(part: float, size: Size) -> Any:
         n_rounds = max(1, round(part * size.n_rows / (size.n_classes if per_class else 1)))
         return method(
-            neighbours(K, size),
+            limit_neighbors(K, size),
             n_rounds=n_rounds,
             vote_from="prototypes",
             calibration=None,
@@ -54,7 +54,7 @@ def published(method: Any, per_class: bool = False, **settings: Any) -> Make:
 
 def refitted(method: Any, **settings: Any) -> Make:
     """The share that covers the rows best, weights learned anew on the graph over them."""
-    return lambda part, size: method(neighbours(K, size), n_prototypes=part, n_jobs=size.n_jobs, **settings)
+    return lambda part, size: method(limit_neighbors(K, size), n_prototypes=part, n_jobs=size.n_jobs, **settings)
 
 
 def random_rows(vote_weights: str = "uniform") -> Make:
@@ -68,7 +68,7 @@ def random_rows(vote_weights: str = "uniform") -> Make:
     return make
 
 
-def in_itml(make: Make) -> Make:
+def with_itml(make: Make) -> Make:
     """The same in the metric of ITML."""
     return lambda part, size: make_pipeline(ITML(max_sweeps=SWEEPS, random_state=size.seed), make(part, size))
 
@@ -82,8 +82,8 @@ MLNN = Line("MLNN", published(MLNNClassifier))
 ADAPTIVE = Line("MLNN, adaptive", published(MLNNClassifier, kernel="adaptive"))
 GAUSSIAN = Line("MLNN, Gaussian", published(MLNNClassifier, kernel="gaussian"))
 ONE_VS_ALL = Line("MLNN, one-vs-all", published(MLNNClassifier, per_class=True, one_vs_all=True))
-KNN_ITML = Line("k-NN, ITML", in_itml(random_rows()), draws=DRAWS)
-ADAPTIVE_ITML = Line("MLNN, adaptive, ITML", in_itml(published(MLNNClassifier, kernel="adaptive")))
+KNN_ITML = Line("k-NN, ITML", with_itml(random_rows()), draws=DRAWS)
+ADAPTIVE_ITML = Line("MLNN, adaptive, ITML", with_itml(published(MLNNClassifier, kernel="adaptive")))
 REFITTED = Line("MLNN, adaptive, refitted", refitted(MLNNClassifier, kernel="adaptive"))
 OPEN = (
     "T rounds, a share of the training rows; kernels other than k-NN's are smoothed always (see the errata).",
@@ -102,9 +102,9 @@ FIGURE_3 = Experiment(
     label=share,
     claims={
         "adaptive kernel over the k-NN kernel, 200 prototypes": lambda r: r.lead("MLNN, adaptive", "MLNN", "10%"),
-        "multiclass over one-versus-all, at least": lambda r: least(r.leads("MLNN", "MLNN, one-vs-all")),
-        "multiclass over one-versus-all, at most": lambda r: most(r.leads("MLNN", "MLNN, one-vs-all")),
-        "adaptive kernel over k-NN and weighted k-NN": lambda r: most(r.leads("MLNN, adaptive", "k-NN")),
+        "multiclass over one-versus-all, at least": lambda r: smallest(r.leads("MLNN", "MLNN, one-vs-all")),
+        "multiclass over one-versus-all, at most": lambda r: largest(r.leads("MLNN", "MLNN, one-vs-all")),
+        "adaptive kernel over k-NN and weighted k-NN": lambda r: largest(r.leads("MLNN, adaptive", "k-NN")),
         "adaptive kernel with ITML over the others, 200 prototypes": lambda r: r.lead(
             "MLNN, adaptive, ITML", "k-NN, ITML", "10%"
         ),
@@ -169,7 +169,7 @@ FIGURE_1 = Experiment(
         "adaptive Gaussian on 8-cat, at best": lambda r: r.best("MAPBoost, adaptive", "8-cat"),
         "adaptive Gaussian on 13-cat, at best": lambda r: r.best("MAPBoost, adaptive", "13-cat"),
         "adaptive Gaussian on 15-cat, at best": lambda r: r.best("MAPBoost, adaptive", "15-cat"),
-        "MAPBoost over k-NN": lambda r: most(r.leads("MAPBoost, adaptive", "k-NN", "8-cat")),
+        "MAPBoost over k-NN": lambda r: largest(r.leads("MAPBoost, adaptive", "k-NN", "8-cat")),
     },
     minutes=12,
     notes=(*OPEN, "Print draws 2,000 training images in all; ours are 250 a class of 8-cat, 150 of the others."),
@@ -179,16 +179,16 @@ FIGURE_1 = Experiment(
 
 
 def _unn_all(_: Any, size: Size) -> UNNClassifier:
-    return UNNClassifier(neighbours(K, size), start="zero", calibration=None, n_jobs=size.n_jobs)
+    return UNNClassifier(limit_neighbors(K, size), start="zero", calibration=None, n_jobs=size.n_jobs)
 
 
 FIGURE_A2 = Experiment(
     name="thesis-figure-A.2",
     about="accuracy against the principal components of Gist",
-    panels=(Panel("8-cat", "8-cat", "gist-512", "250-per-class", transformer=Components),),
+    panels=(Panel("8-cat", "8-cat", "gist-512", "250-per-class", transformer=CappedPCA),),
     lines=(
         Line("UNN", _unn_all),
-        Line("k-NN", lambda _, size: KNNClassifier(neighbours(K, size), n_jobs=size.n_jobs)),
+        Line("k-NN", lambda _, size: KNNClassifier(limit_neighbors(K, size), n_jobs=size.n_jobs)),
     ),
     measures=(PER_CLASS,),
     varies="components",
@@ -214,7 +214,7 @@ def _settled(results: Results, line: str) -> float | None:
 
 SCENES_A = scenes("8-cat", "gist-512", 32, "250-per-class")
 UNN = Line("UNN", published(UNNClassifier, per_class=True, start="zero"))
-UNN_ITML = Line("UNN, ITML", in_itml(published(UNNClassifier, per_class=True, start="zero")), draws=DRAWS)
+UNN_ITML = Line("UNN, ITML", with_itml(published(UNNClassifier, per_class=True, start="zero")), draws=DRAWS)
 UNN_REFITTED = Line("UNN, refitted", refitted(UNNClassifier))
 OPEN_A = (
     "A share of the rounds m/C a class; k is not stated: 11.",
@@ -242,8 +242,8 @@ FIGURE_A4 = replace(
     lines=(UNN, UNN_ITML, KNN, KNN_ITML),
     claims={
         "UNN with ITML, 400 prototypes, 20% of the training set": lambda r: r.mean("UNN, ITML", "20%"),
-        "prototypes with which UNN with ITML is as precise as without ITML with 1,000": lambda r: as_good(
-            r, "UNN, ITML", None, "UNN", None
+        "prototypes with which UNN with ITML is as precise as without ITML with 1,000": lambda r: (
+            prototypes_to_match(r, "UNN, ITML", None, "UNN", None)
         ),
     },
     minutes=0.6,
@@ -251,7 +251,9 @@ FIGURE_A4 = replace(
 )
 
 
-def as_good(results: Results, line: str, panel: str | None, other: str, other_panel: str | None) -> float | None:
+def prototypes_to_match(
+    results: Results, line: str, panel: str | None, other: str, other_panel: str | None
+) -> float | None:
     """The fewest of 2,000 rows with which a line is as good as another with half of them."""
     half = results.mean(other, "50%", other_panel)
     reached = [x for x, mean in results.course(line, panel).items() if half is not None and mean >= half]

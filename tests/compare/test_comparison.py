@@ -62,7 +62,7 @@ def asked(monkeypatch, first):
 
 
 def test_everything_is_written(first):
-    assert first.is_whole
+    assert first.is_complete
     assert {path.name for path in first.folder.iterdir()} == {
         *("report.html", "results.json", "results.csv", "cells", "features", "lock")
     }
@@ -83,7 +83,7 @@ def test_all_methods_see_the_same_splits(first):
 
 
 def test_a_second_call_finds_everything(blobs, out, asked):
-    assert compare(settings(blobs, out)).is_whole
+    assert compare(settings(blobs, out)).is_complete
     assert asked == []
 
 
@@ -138,7 +138,7 @@ def test_a_killed_run_costs_one_run(blobs, out, monkeypatch):
     methods = ("crc", "strange:does=kill", "linear-svm:C=2")
     found = compare(settings(blobs, out, methods=methods, repeats=1), notify=lines.append)
     assert [run.as_result()["status"] for run in found.runs] == ["done", "failed", "done"]
-    assert not found.is_whole
+    assert not found.is_complete
     assert found.facts.failed == [
         Failure("strange:does=kill", "vectors", "Killed (SIGKILL), as the system does when memory runs out.", 1)
     ]
@@ -164,7 +164,7 @@ def test_broken_images_are_skipped_and_told(tmp_path):
     (data / "b & c" / "broken <i>.png").write_bytes(b"no image")
     found = compare(settings(data, tmp_path / "out", features=("pixels", "gist"), repeats=1, methods=("crc",)))
     assert list(found.skipped) == ["b & c/broken <i>.png"]
-    assert not found.is_whole
+    assert not found.is_complete
     assert [run.identity.features for run in found.runs] == ["pixels", "gist"]
     assert len({(run.costs.train, run.costs.queries) for run in found.runs}) == 1
     assert found.facts.mistakes == [] or found.facts.mistakes[0].thumbnail.startswith("data:image/jpeg")

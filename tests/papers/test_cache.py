@@ -51,7 +51,7 @@ def test_a_moved_folder_is_found_again(sets, tmp_path, here, described):
     shutil.move(tmp_path / "out", tmp_path / "out2")  # the cache itself may move as well
     third = quickly(moved, tmp_path / "out2", threads=2)
     assert (len(here), len(described)) == (2 * N_RUNS, 1)
-    assert third.is_whole
+    assert third.is_complete
 
 
 def test_renamed_files_are_found_again(sets, tmp_path, here, described):

@@ -1,7 +1,7 @@
 """What the papers compare with, or need around our estimators."""
 
 import numpy as np
-from papers.estimators import Components, GentleStumps, IntersectionMap, RandomShare, TunedInTurn, best_stump
+from papers.estimators import CappedPCA, GentleStumps, IntersectionMap, RandomShare, TunedInTurn, best_stump
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.ensemble import AdaBoostClassifier
@@ -45,10 +45,10 @@ def test_stumps_are_as_good_as_those_of_scikit_learn():
 
 
 def test_components_are_at_most_what_rows_have():
-    few = Components(128).fit(X[:10]).transform(X[:10])
+    few = CappedPCA(128).fit(X[:10]).transform(X[:10])
     assert few.shape == (10, 10)
     np.testing.assert_allclose(
-        np.abs(Components(5).fit_transform(X[:50])), np.abs(PCA(5).fit_transform(X[:50])), atol=1e-4
+        np.abs(CappedPCA(5).fit_transform(X[:50])), np.abs(PCA(5).fit_transform(X[:50])), atol=1e-4
     )
 
 
@@ -84,8 +84,8 @@ def test_settings_in_turn_take_the_best_of_each_grid():
     from sklearn.model_selection import GridSearchCV, StratifiedKFold
     from sklearn.pipeline import make_pipeline
 
-    model = make_pipeline(Components(8), KNNClassifier(1))
-    first, second = {"components__n_components": (2, 30)}, {"knnclassifier__n_neighbors": (1, 25)}
+    model = make_pipeline(CappedPCA(8), KNNClassifier(1))
+    first, second = {"cappedpca__n_components": (2, 30)}, {"knnclassifier__n_neighbors": (1, 25)}
     found = TunedInTurn(model, (first, second)).fit(X[:120], Y[:120])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     dimensions = GridSearchCV(model, first, cv=folds).fit(X[:120], Y[:120]).best_params_

@@ -33,7 +33,7 @@ def cells_of(facts):
 
 def test_single_cells_of_the_thesis(root, tmp_path, here):
     found = quickly("thesis-table-5.3", root, tmp_path)
-    assert found.is_whole
+    assert found.is_complete
     cells = cells_of(found.facts)
     for loss, paper in (("exp", 96.16), ("log", 95.46), ("mat", 94.72)):
         cell = cells[f"UNN, {loss}", "accuracy"]
@@ -62,7 +62,7 @@ def test_tables_of_the_same_runs_share_them(root, tmp_path, here):
 
 
 def test_sets_in_one_folder_keep_their_own_rows(root, tmp_path):
-    """13-cat and 15-cat lie in the same files; what was learned on one is not take_rows for the other's."""
+    """13-cat and 15-cat lie in the same files; what was learned on one is not taken for the other's."""
     options = RunOptions(root, quick=True, threads=1)
     plan = make_plan(find("mlnn-figure-4"), options)
 
@@ -113,7 +113,7 @@ def test_faces_in_projections(root, tmp_path, here):
 
 def test_signs_by_all_classifiers(root, tmp_path, here):
     found = quickly("inn-table-2", root, tmp_path)
-    assert found.is_whole, found.facts["failed"]
+    assert found.is_complete, found.facts["failed"]
     assert found.facts["impossible"] == []
     ours = [row["name"] for row in found.facts["rows"] if row["cells"][0]["ours"]]
     codes = {"NN", "INNC", "INNC, nearest 100", "INNC, by residuals", "SRC", "CRC"}
@@ -122,7 +122,7 @@ def test_signs_by_all_classifiers(root, tmp_path, here):
 
 def test_components_of_gist(root, tmp_path, here):
     found = quickly("thesis-figure-A.2", root, tmp_path)
-    assert found.is_whole
+    assert found.is_complete
     assert found.facts["columns"] == ["4", "64", "512"]
     [claim] = found.facts["claims"]
     assert claim["paper"]["value"] == 16
@@ -148,7 +148,7 @@ def test_terms_of_a_code_are_those_of_the_formula(root, tmp_path, here):
 @pytest.mark.slow
 def test_passes_of_linear_classifiers(root, tmp_path, here):
     found = quickly("thesis-figure-4.6", root, tmp_path)
-    assert found.is_whole
+    assert found.is_complete
     assert len(found.facts["rows"]) == 5
     assert all(cell["ours"] for row in found.facts["rows"] for cell in row["cells"])
 
@@ -189,7 +189,7 @@ def test_a_failed_run_stays_in_the_report(root, tmp_path, here, monkeypatch):
 
     monkeypatch.setattr(worker, "run", breaks)
     found = quickly("thesis-table-5.3", root, tmp_path)
-    assert not found.is_whole
+    assert not found.is_complete
     [wrong] = found.facts["failed"]
     assert (wrong["line"], wrong["reason"]) == ("UNN, log", "Ran out of memory. too much")
     assert "Failed: BIF cell, UNN, log, split 0" in (found.folder / "report.html").read_text()

@@ -84,7 +84,7 @@ def compare(
             echo_table(terminal_table(found.facts))
             echo(terminal_summary(found.facts))
         echo(f"Report: {found.report}")
-    return Exit.DONE if found.is_whole else Exit.PARTLY
+    return Exit.DONE if found.is_complete else Exit.PARTLY
 
 
 def _listed(text: str) -> list[str]:

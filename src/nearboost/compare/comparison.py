@@ -83,7 +83,7 @@ class Comparison(NamedTuple):
     skipped: dict[str, str]
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether nothing was skipped and no run failed."""
         return not self.skipped and all(isinstance(run, FinishedRun) for run in self.runs)
 

@@ -99,7 +99,7 @@ def protocol_notes(dataset: Dataset, protocol: str) -> tuple[str, ...]:
     if dataset.groups is None or wanted.is_grouped or wanted.kind == "fixed":
         return ()
     together = "grouped-5-fold" if wanted.kind == "fold" else "grouped-half"
-    both = f"Items of one group (track, plate) stand on both sides of {protocol}, which flatters every method"
+    both = f"Items of one group (track, plate) fall on both sides of {protocol}, which flatters every method"
     return (f"{both}; {together} keeps them together.",)
 
 

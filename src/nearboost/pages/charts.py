@@ -168,7 +168,7 @@ class Confusion:
 
 
 def most_confused(classes: Sequence[str], counts: Counts, most: int = 10) -> list[Confusion]:
-    """The commonest mistakes, by number."""
+    """The most common mistakes, by number."""
     found = [
         Confusion(classes[i], classes[j], int(n), share) for i, j, n, share in _filled_cells(counts) if i != j
     ]

@@ -155,12 +155,12 @@ def test_failed_runs_have_their_reason(page):
     assert any(element["text"] == "1 run failed" for element in page.all("a", href="#failed"))
 
 
-def test_classes_and_commonest_mistakes(facts, page):
+def test_classes_and_most_common_mistakes(facts, page):
     counts = facts.confusion.counts
     names = facts.confusion.classes
     most, i, j = max((n, i, j) for i, row in enumerate(counts) for j, n in enumerate(row) if i != j)
     share = f"{100 * most / sum(counts[i]):.1f}"
-    assert page.tables()["Commonest mistakes"][1] == [names[i], names[j], str(most), share]
+    assert page.tables()["Most common mistakes"][1] == [names[i], names[j], str(most), share]
     header, *rows = page.tables()["Accuracy by class"]
     assert header[:3] == ["Class", "Test items", "n3 %"]
     assert rows[0][:3] == ["coast", "150", f"{100 * counts[0][0] / 150:.1f}"]
@@ -181,8 +181,8 @@ def test_pictures_have_names_and_weights(facts, page):
 
 
 def test_whose_prototypes(facts):
-    assert "training items that unn keeps" in render(replace(facts, gallery_of="unn"))
-    assert "training items that n3 keeps" in render(facts)
+    assert "largest weights in unn;" in render(replace(facts, gallery_of="unn"))
+    assert "largest weights in n3;" in render(facts)
 
 
 def test_how_it_was_made(facts, page):

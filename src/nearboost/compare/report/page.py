@@ -15,28 +15,38 @@ from nearboost.pages.tables import Column, Table, make_table
 METHOD = Column("method", "Method")
 FEATURES = Column("features", "Features")
 SPLIT = Column("split", "Split", numbers.count)
-FIT = Column("fit_seconds", "Fit", numbers.quantity, "s", "low", "Time to learn, without the features", False)
-QUERY = Column("query_ms", "Query", numbers.quantity, "ms", "low", "Time to classify one item as features", False)
-PEAK = Column("peak_mib", "Peak memory", numbers.count, "MiB", "low", "The most memory the process held", False)
+FIT = Column("fit_seconds", "Fit", numbers.quantity, "s", "low", "Time to fit, without computing features", False)
+QUERY = Column(
+    "query_ms",
+    "Query",
+    numbers.quantity,
+    "ms",
+    "low",
+    "Time to classify one item, without computing its features",
+    False,
+)
+PEAK = Column("peak_mib", "Peak memory", numbers.count, "MiB", "low", "Most memory that the process held", False)
 
-SPLITS = Column("splits", "Splits", numbers.count, "", None, "So many of them were finished")
+SPLITS = Column("splits", "Splits", numbers.count, "", None, "Number of splits that finished")
 
 LEADERBOARD = (
     METHOD,
     FEATURES,
     SPLITS,
-    Column("accuracy", "Accuracy", numbers.percent, "%", "high", "Share of test items classified right"),
+    Column("accuracy", "Accuracy", numbers.percent, "%", "high", "Share of test items classified correctly"),
     Column("mean_class_accuracy", "Mean per class", numbers.percent, "%", "high", "Averaged over the classes"),
-    Column("top5", "Top 5", numbers.percent, "%", "high", "The right class is among the five likeliest"),
+    Column("top5", "Top 5", numbers.percent, "%", "high", "The true class is among the five likeliest"),
     Column("average_precision", "Average precision", numbers.percent, "%", "high", "Averaged over labels"),
-    Column("log_loss", "Log-loss", numbers.fraction, "", "low", "Mean of minus the logarithm of the right class"),
+    Column("log_loss", "Log-loss", numbers.fraction, "", "low", "Mean negative log-probability of the true class"),
     Column("ece", "ECE", numbers.fraction, "", "low", "Expected calibration error: confidence against accuracy"),
-    Column("prototypes", "Prototypes", numbers.count, "", "low", "Training items the decision needs", False),
+    Column(
+        "prototypes", "Prototypes", numbers.count, "", "low", "Training items that an answer may come from", False
+    ),
     FIT,
     QUERY,
     PEAK,
-    Column("difference", "Against best", numbers.points, "points", None, "Difference of accuracy, split by split"),
-    Column("p", "p", numbers.chance, "", None, "How often chance alone makes a difference this large"),
+    Column("difference", "Against best", numbers.points, "points", None, "Difference in accuracy, split by split"),
+    Column("p", "p", numbers.chance, "", None, "Probability of a difference this large by chance alone"),
 )
 FAILED = (METHOD, FEATURES, SPLIT, Column("reason", "Reason"))
 TIMINGS = (
@@ -136,7 +146,7 @@ def _trade_offs(entries: Sequence[Entry], best: Entry | None) -> dict[str, Any]:
 
 
 def _confusion(confusion: ConfusionFacts | None) -> dict[str, Any]:
-    """The matrix, and the commonest mistakes in it as a table."""
+    """The matrix, and the most common mistakes in it as a table."""
     matrix = charts.confusion_matrix(confusion.classes, confusion.counts) if confusion else None
     if confusion is None or matrix is None:
         return {"matrix": None, "legend": None, "numbered": False, "confused": None}
@@ -147,7 +157,7 @@ def _confusion(confusion: ConfusionFacts | None) -> dict[str, Any]:
         Column("share", "Of the class", numbers.percent, "%", "high"),
     )
     pairs = charts.most_confused(confusion.classes, confusion.counts)
-    confused = _table("Commonest mistakes", columns, pairs)
+    confused = _table("Most common mistakes", columns, pairs)
     numbered = len(confusion.classes) > charts.MOST_NAMES
     return {"matrix": matrix, "legend": charts.heat_legend(), "numbered": numbered, "confused": confused}
 
@@ -169,7 +179,7 @@ def _per_class(facts: Facts) -> Table | None:
         *numbered,
         Column("n", "Test items", numbers.count, "", "high"),
         *(Column(f"accuracy of {method}", method, numbers.percent, "%", "high") for method in methods),
-        Column("auc", "AUC", numbers.fraction, "", "high", "Area under the curve of the best method"),
+        Column("auc", "AUC", numbers.fraction, "", "high", "Area under the ROC curve of the best method"),
     ]
     flat = [_class_row(number, one) for number, one in enumerate(facts.per_class, start=1)]
     return make_table("Accuracy by class", columns, flat)
@@ -209,8 +219,8 @@ def _mistakes(mistakes: Sequence[Mistake]) -> list[Card]:
     """Each mistake with its truth, the answer and how sure it was."""
     cards = []
     for one in mistakes:
-        lines = [("truth", one.truth), ("said", one.said)]
-        lines += [] if one.probability is None else [("sure", f"{numbers.percent(one.probability)} %")]
+        lines = [("true", one.truth), ("predicted", one.said)]
+        lines += [] if one.probability is None else [("confidence", f"{numbers.percent(one.probability)} %")]
         cards.append(Card(one.name, lines, one.thumbnail, one.probability))
     return cards
 
