@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from nearboost.base.compiling import kernel
+from nearboost.kernels.arrays import copy
 from nearboost.kernels.search import L2, N_LANES, measure
 
 GRID_TOP = 65535
@@ -204,7 +205,7 @@ def extend_codes(
         own_scores, own_picks = scores[r, first:stop], picks[code]
         lows = all_lows[: -(-own_scores.size // size)]
         unit, factor = units[r], factors[r]
-        query[:] = Q[r]
+        copy(Q[r], query)
         moved, growth = 0, 1.0
         while not finished[code]:
             t = counts[code]
@@ -270,7 +271,7 @@ def residual_norms(indptr, samples, weights, X, Q, units, norms):
     rest = np.empty(X.shape[1])
     for r in range(norms.shape[0]):
         for part in range(norms.shape[1]):
-            rest[:] = Q[r]
+            copy(Q[r], rest)
             code = r * norms.shape[1] + part
             for place in range(indptr[code], indptr[code + 1]):
                 weight, sample = weights[place], X[samples[place]]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from nearboost.base.compiling import kernel
+from nearboost.kernels.arrays import copy, kth_smallest
 from nearboost.kernels.inn import (
     LARGEST,
     chunk_for,
@@ -34,7 +35,7 @@ def fold_scores(scores, values, factor, lows):
 @kernel
 def keep_nearest(found, distances, near):
     """The nearest of the found into a list of fewer, in the order they were found."""
-    farthest = np.partition(distances, near.size - 1)[near.size - 1]
+    farthest = kth_smallest(distances.copy(), near.size - 1)
     equals = near.size - np.sum(distances < farthest)
     n = 0
     for i in range(found.size):
@@ -59,7 +60,7 @@ def find_near(values, factors, scores, errors, own, X, Q, units, near):
     everywhere = np.full(-(-n_rows // size), -LARGEST, dtype=np.int32)
     for r in range(scores.shape[0]):
         fold_scores(scores[r], values[r], np.float32(factors[r]), lows)
-        limit = limit_above(np.partition(lows, k - 1)[k - 1], errors[r])
+        limit = limit_above(kth_smallest(lows, k - 1), errors[r])
         n = list_below(scores[r], size, everywhere, limit, found)
         for i in range(n):
             is_own = found[i] == own[r]
@@ -117,7 +118,7 @@ def code_locally(
     made = np.empty((min(n_rows, weights.size), n_rows), dtype=np.float32)
     made_at = np.empty(n_rows, dtype=np.int64)
     for r in range(rows.shape[0]):
-        query[:] = Q[r]
+        copy(Q[r], query)
         own_rows, own_picks, unit = rows[r], picks[r], units[r]
         bring_near(X, own_rows, query, unit, scales[r], near, halves)
         lowest = set_scores(scores, halves, np.float32(factor), size, lows)

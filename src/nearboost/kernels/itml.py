@@ -12,6 +12,7 @@ looks ahead. That makes 3d² multiplications a pair, which vectorise, as fast as
 import numpy as np
 
 from nearboost.base.compiling import kernel
+from nearboost.kernels.arrays import copy
 
 # Below this share of the bound u a pair counts as one row twice: its direction, if any, is made of rounding.
 NEGLIGIBLE = 1e-24
@@ -110,4 +111,5 @@ def sweep_pairs(factor, rows, pairs, similar, gamma, inverse_bounds, inverse_sla
         subtract_rows(rows, pairs[following], v)
         subtract_rows(rows, pairs[following + 1], y)
         update_and_look(own, c, d, w, x, v, y, next_w, next_x)
-    factor[:] = own
+    for i in range(len(own)):
+        copy(own[i], factor[i])

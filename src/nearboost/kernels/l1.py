@@ -9,6 +9,7 @@ slopes are too steep join them, by `list_steep`, until there are none in the who
 import numpy as np
 
 from nearboost.base.compiling import kernel
+from nearboost.kernels.arrays import copy, kth_smallest
 
 LEAST_PIVOT = 1e-12  # of a sample's squared length; with less left by others, the sample counts as made up by them
 ROUNDS_PER_SAMPLE = 20
@@ -31,7 +32,7 @@ def multiply(rows, vector, products):
 
 @kernel
 def set_rest(rows, query, active, weights, rest):
-    rest[:] = query
+    copy(query, rest)
     for a in active:
         weight, row = weights[a], rows[a]
         for f in range(rest.size):
@@ -114,7 +115,8 @@ def set_direction(active, rank, gram, regularization, weights, slopes, lower, di
     for i in range(n):
         lengthening += np.sign(weights[active[i]]) * direction[i]
     if lengthening > 0.0:
-        direction[:n] *= -1.0
+        for i in range(n):
+            direction[i] *= -1.0
     return np.inf
 
 
@@ -215,7 +217,7 @@ def settle(rows, query, regularization, weights, rest, active, gram, lower, dire
         for a in active:
             alike &= settled[a] * weights[a] > 0.0
         if alike:
-            weights[:] = settled
+            copy(settled, weights)
     set_rest(rows, query, active, weights, rest)
 
 
@@ -301,7 +303,7 @@ def rough_top(products, n, tops):
         part = products[start : start + tops.size]
         for j in range(part.size):
             tops[j] = max(tops[j], abs(part[j]))
-    return np.partition(tops, tops.size - n)[tops.size - n]
+    return kth_smallest(tops, tops.size - n)
 
 
 @kernel
