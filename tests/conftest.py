@@ -22,6 +22,14 @@ def pytest_configure() -> None:
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
 
+@pytest.fixture
+def runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons make their runs in this process, which saves the start of others."""
+    from compare.problems import make_runs_here
+
+    make_runs_here(monkeypatch)
+
+
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow, and let files that share kernels run one after the other."""

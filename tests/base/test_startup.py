@@ -9,12 +9,11 @@ from pathlib import Path
 
 import nearboost
 
-FIT = """
+SEARCH = """
 import numpy as np
-from nearboost import N3Classifier
-rng = np.random.default_rng(0)
-X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
-print(N3Classifier(3, n_jobs=1, n_rounds=3).fit(X, y).predict(X).shape)
+from nearboost.neighbors import NeighborSearch
+X = np.random.default_rng(0).normal(size=(30, 2))
+print(NeighborSearch(X).search(X, 3).indices.shape)
 """
 NO_WAY_TO_WRITE = """
 import os, tempfile, nearboost
@@ -66,13 +65,13 @@ def test_an_installation_nobody_may_write_to(tmp_path):
         path.chmod(0o555 if path.is_dir() else 0o444)
     home = tmp_path / "home"
     home.mkdir()
-    code = f"import sys; sys.path.insert(0, {str(package.parent)!r})\n{NO_WAY_TO_WRITE}{FIT}"
+    code = f"import sys; sys.path.insert(0, {str(package.parent)!r})\n{NO_WAY_TO_WRITE}{SEARCH}"
     code += "print(nearboost.__file__)"
     environment = {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
     line = "nearboost: compiling kernels that were not needed here before"
     first = run(code, obey_modes, **environment)
     assert first.returncode == 0, first.stderr
-    assert "(30,)" in first.stdout
+    assert "(30, 3)" in first.stdout
     assert str(package) in first.stdout
     assert first.stderr.count(line) == 1
     assert list(home.rglob("*.nbi"))

@@ -63,7 +63,7 @@ def test_json_is_parseable_and_the_report_is_there(blobs, tmp_path):
     assert printed["command"].startswith("nearboost compare ")
 
 
-def test_place_of_the_report_is_printed(blobs, tmp_path):
+def test_place_of_the_report_is_printed(blobs, tmp_path, runs_here):
     result = call(blobs, "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
     assert result.exit_code == Exit.DONE
     *_, sentence, last = result.stdout.splitlines()
@@ -71,7 +71,7 @@ def test_place_of_the_report_is_printed(blobs, tmp_path):
     assert last == f"Report: {tmp_path / 'out' / 'report.html'}"
 
 
-def test_the_leaderboard_is_printed(blobs, tmp_path):
+def test_the_leaderboard_is_printed(blobs, tmp_path, runs_here):
     words = (blobs, "--methods", "crc,linear-svm", "--repeats", 2, "--threads", 1, "--out", tmp_path / "out")
     result = call(*words)
     facts = json.loads((tmp_path / "out" / "results.json").read_text())["facts"]
@@ -85,7 +85,7 @@ def test_the_leaderboard_is_printed(blobs, tmp_path):
     assert json.loads(call(*words, "--json").stdout)["best"] == facts["best"], "nothing but JSON"
 
 
-def test_it_says_at_once_what_it_does(blobs, tmp_path):
+def test_it_says_at_once_what_it_does(blobs, tmp_path, runs_here):
     result = call(blobs, "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
     first, second, *_ = result.stderr.splitlines()
     assert first == f"Reading {blobs}."
@@ -161,9 +161,12 @@ def test_wrong_options_are_usage_errors(blobs, args):
     assert call().exit_code == Exit.USAGE
 
 
-def test_failed_runs_and_skipped_images_are_partly_done(blobs, tmp_path):
+def test_failed_runs_are_partly_done(blobs, tmp_path):
     result = call(blobs, "--methods", "crc", "--cell-timeout", 0.001, "--out", tmp_path / "late")
     assert result.exit_code == Exit.PARTLY
+
+
+def test_skipped_images_are_partly_done(tmp_path, runs_here):
     data = write_stripes(tmp_path / "stripes", per_class=4)
     (data / "a" / "broken.png").write_bytes(b"no image")
     result = call(data, "--features", "pixels", "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
@@ -191,7 +194,7 @@ def test_an_interruption_keeps_what_is_done(blobs, tmp_path):
     assert json.loads(done.read_text())["method"] == "crc"
 
 
-def test_a_comma_in_a_name_is_written_twice(tmp_path):
+def test_a_comma_in_a_name_is_written_twice(tmp_path, runs_here):
     data = write_blobs(tmp_path / "blobs.npz", names=["a, b", "c", "d"])
     result = call(data, "--classes", "a,, b,c", "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
     assert result.exit_code == Exit.DONE

@@ -136,7 +136,7 @@ def test_prune(data, model, tmp_path, decoded, hashed):
 
 
 @pytest.mark.parametrize("features", ["pixels,gist", "pixels,bag", "bag,fisher"])
-def test_compare(data, tmp_path, decoded, hashed, features):
+def test_compare(data, tmp_path, decoded, hashed, features, runs_here):
     words = ["compare", data, "--features", features, "--methods", "unn:n_rounds=5:n_neighbors=3"]
     again = ["--out", tmp_path / "report", "--protocol", "half", "--repeats", 2, "--threads", 1]
     assert call(*words, *again).code == Exit.PARTLY

@@ -22,10 +22,10 @@ class Strange(ClassifierMixin, BaseEstimator):
         if self.does == "abort":
             os.abort()
         if self.does == "leave":
-            sys.stderr.write("something deep inside broke\n")
-            sys.stderr.flush()
+            say("something deep inside broke")
             os._exit(7)
         if self.does == "sleep":
+            say("asleep")
             time.sleep(60)
         if self.does == "memory":
             raise MemoryError("Unable to allocate 3 TiB")
@@ -33,6 +33,11 @@ class Strange(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return X[:, 0].astype(int)
+
+
+def say(line):
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def register(table):

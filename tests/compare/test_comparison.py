@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compare import strange_runs
-from compare.problems import write_blobs, write_stripes
+from compare.problems import make_runs_here, write_blobs, write_stripes
 from nearboost.base.errors import UsageError
 from nearboost.catalogue.methods import METHODS
 from nearboost.compare import comparison as comparing
@@ -31,7 +31,9 @@ def blobs(tmp_path_factory):
 def first(blobs, tmp_path_factory):
     """A finished comparison; tests work on copies of its folder."""
     out = tmp_path_factory.mktemp("out with space ü") / "report"
-    return compare(settings(blobs, out))
+    with pytest.MonkeyPatch.context() as patch:
+        make_runs_here(patch)
+        return compare(settings(blobs, out))
 
 
 @pytest.fixture
@@ -159,7 +161,7 @@ def test_all_runs_failed(blobs, tmp_path):
     assert "0.001 seconds" in found.report.read_text()
 
 
-def test_broken_images_are_skipped_and_told(tmp_path):
+def test_broken_images_are_skipped_and_told(tmp_path, runs_here):
     data = write_stripes(tmp_path / "böse bilder", classes=("<b>a", "b & c"))
     (data / "b & c" / "broken <i>.png").write_bytes(b"no image")
     found = compare(settings(data, tmp_path / "out", features=("pixels", "gist"), repeats=1, methods=("crc",)))
@@ -187,7 +189,7 @@ def test_learned_features_see_training_images_only(tmp_path, asked):
     assert found.runs[0].identity.content != other.runs[0].identity.content
 
 
-def test_several_labels(tmp_path):
+def test_several_labels(tmp_path, runs_here):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4)).astype(np.float32)
     labels = (X[:, :3] + 0.3 * rng.normal(size=(60, 3)) > 0).astype(int)
@@ -199,7 +201,7 @@ def test_several_labels(tmp_path):
     assert "Average precision" in found.report.read_text()
 
 
-def test_slow_methods_are_announced_with_a_time(tmp_path):
+def test_slow_methods_are_announced_with_a_time(tmp_path, runs_here):
     lines = []
     data = write_blobs(tmp_path / "blobs.npz", per_class=60)
     compare(settings(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), notify=lines.append)
@@ -261,7 +263,7 @@ def test_settings_that_are_no_numbers(blobs, tmp_path):
             compare(settings(blobs, tmp_path / "out", methods=("crc", f"n3:n_prototypes={value}")))
 
 
-def test_the_folder_is_named_after_the_data_and_notes_are_told(tmp_path, monkeypatch):
+def test_the_folder_is_named_after_the_data_and_notes_are_told(tmp_path, monkeypatch, runs_here):
     """Classes as in a published set make it that set by name, but two such folders must not share a report."""
     scenes = ("Coast", "Forest", "Highway", "InsideCity", "Mountain", "OpenCountry", "Street", "TallBuilding")
     data = write_stripes(tmp_path / "mine", scenes, per_class=2)

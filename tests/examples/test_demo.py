@@ -8,8 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 from nearboost.cli.main import app
-from nearboost.compare import comparison as comparing
-from nearboost.compare import runs as cells
 
 
 @pytest.fixture
@@ -23,7 +21,7 @@ def demo(tmp_path, monkeypatch):
     return module
 
 
-def test_reports_are_written_and_their_places_told(demo, tmp_path, monkeypatch, capsys):
+def test_reports_are_written_and_their_places_told(demo, tmp_path, monkeypatch, capsys, runs_here):
     told = []
 
     def run(command, check):
@@ -33,7 +31,6 @@ def test_reports_are_written_and_their_places_told(demo, tmp_path, monkeypatch, 
         told.append(result.stdout.strip().splitlines()[-1])
 
     monkeypatch.setattr(demo.subprocess, "run", run)
-    monkeypatch.setattr(comparing, "run_task", lambda task, timeout: cells.run(task))
     demo.main()
     reports = [Path("demo_output") / f"report-{name}" / "report.html" for name in ("digits", "textures")]
     assert told == [f"Report: {report}" for report in reports]

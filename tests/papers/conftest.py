@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("PIL")
@@ -17,20 +15,14 @@ def root(tmp_path_factory):
 @pytest.fixture
 def here(monkeypatch):
     """Runs are made in this process; their tasks are listed."""
-    from nearboost.base.disk import write_json
-    from nearboost.compare.processes import error_sentence, failure
+    from nearboost.compare.processes import carry_out
     from papers import run, worker
 
     tasks = []
 
     def run_task(task, timeout=None, program=None):
         tasks.append(task)
-        try:
-            result = worker.run(task)
-        except Exception as error:
-            result = failure(task["identity"], error_sentence(error))
-        write_json(Path(task["result"]), result)
-        return result
+        return carry_out(task, worker.run)
 
     monkeypatch.setattr(run, "run_task", run_task)
     return tasks

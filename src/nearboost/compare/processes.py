@@ -146,12 +146,18 @@ def serve(work: Callable[[Task], Result]) -> None:
     task = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore")
+    with joblib.parallel_backend("threading"):  # in this process, where memory is seen and threads are counted
+        carry_out(task, work)
+
+
+def carry_out(task: Task, work: Callable[[Task], Result]) -> Result:
+    """Let ``work`` make the result of a task, which an error makes a failed one, and write it."""
     try:
-        with joblib.parallel_backend("threading"):  # in this process, where memory is seen and threads are counted
-            result = work(task)
+        result = work(task)
     except Exception as error:
         result = failure(task["identity"], error_sentence(error))
     write_json(Path(task["result"]), result)
+    return result
 
 
 def _end_with_parent() -> None:
