@@ -18,7 +18,7 @@ from nearboost.catalogue.methods import METHODS
 from nearboost.compare import processes
 from nearboost.compare.processes import file_name, read_result, run_task
 from nearboost.compare.records import RunIdentity, as_json, read_run
-from nearboost.compare.runs import prepared, smaller
+from nearboost.compare.runs import prepare_rows, subsample
 
 STRANGE = "compare.strange_runs"
 TESTS = str(Path(__file__).resolve().parents[1])
@@ -161,17 +161,17 @@ def test_scaling_looks_at_training_rows_only():
     rng = np.random.default_rng(0)
     X, queries = rng.normal(5, 3, size=(40, 3)).astype(np.float32), rng.normal(size=(10, 3)).astype(np.float32)
     X[:, 2] = 4
-    scaled, asked = prepared(X, queries, scale=True)
+    scaled, asked = prepare_rows(X, queries, scale=True)
     np.testing.assert_allclose(scaled[:, :2].std(axis=0), 1, rtol=1e-5)
     np.testing.assert_allclose(asked[:, 0], (queries[:, 0] - X[:, 0].mean()) / X[:, 0].std(), rtol=1e-4)
     np.testing.assert_allclose(scaled[:, 2], 0)
     assert scaled.dtype == np.float32
-    np.testing.assert_array_equal(prepared(X, queries, scale=False)[0], X)
+    np.testing.assert_array_equal(prepare_rows(X, queries, scale=False)[0], X)
 
 
 def test_a_trial_takes_rows_of_all_classes(task):
     table = dict(np.load(task["table"]))
-    small = smaller(table, 9, 4)
+    small = subsample(table, 9, 4)
     assert [len(small[name]) for name in ("train", "train_labels", "train_names", "test")] == [9, 9, 9, 4]
     assert set(small["train_labels"]) == {0, 1, 2}
     result = run_task({**task, "n_train": 9, "n_test": 4})

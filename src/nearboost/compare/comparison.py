@@ -25,7 +25,7 @@ from nearboost.compare.records import FailedRun, FinishedRun, Run, run_from
 from nearboost.compare.report.facts import Facts
 from nearboost.compare.report.gather import gather
 from nearboost.compare.rows import open_source
-from nearboost.compare.tasks import PlannedRun, make_parts, make_task
+from nearboost.compare.tasks import PlannedRun, describe_splits, make_task
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.datasets.dataset import join_names
 from nearboost.pages.numbers import quantity
@@ -129,11 +129,11 @@ def compare_in(
     source = open_source(dataset, folder / "features", descriptors, threads, verbose)
     announce_features(descriptors, splits, source, threads, notify)
     with warnings_to(notify):
-        parts, skipped = make_parts(dataset, splits, descriptors, source, folder / "features")
+        described, skipped = describe_splits(dataset, splits, descriptors, source, folder / "features")
     source.close()
     planned = [
-        PlannedRun(method, part, make_task(method, part, dataset, settings, folder / RUNS_FOLDER, threads))
-        for part in parts
+        PlannedRun(method, split, make_task(method, split, dataset, settings, folder / RUNS_FOLDER, threads))
+        for split in described
         for method in wanted
     ]
     announce_methods(planned, notify)
@@ -229,7 +229,7 @@ def run_all(
     """Each run, done now or found; failed ones are tried again."""
     with progress_bar("Comparing", len(planned), verbose) as advance:
         for number, one in enumerate(planned, start=1):
-            run: Run | None = one.known
+            run: Run | None = one.earlier
             is_old = run is not None
             if run is None and several_labels and not one.method.multilabel:
                 reason = f"{one.method.title} takes one label for each item, not several."

@@ -56,8 +56,8 @@ def announce_methods(planned: Sequence[PlannedRun], notify: Notify) -> None:
     """Say how long slow methods will take with each kind of features, from a trial on one split."""
     waiting: dict[str, list[PlannedRun]] = {}
     for run in planned:
-        if run.method.slow and run.known is None:
-            waiting.setdefault(f"{run.method.title} on {run.part.features}", []).append(run)
+        if run.method.slow and run.earlier is None:
+            waiting.setdefault(f"{run.method.title} on {run.split.features}", []).append(run)
     for title, same in waiting.items():
         notify(f"Trying {title}, on few rows, for an estimate of the time.")
         one = estimate_run(same[0])
@@ -103,7 +103,7 @@ def count_patches(images: Sequence[NDArray[Any]]) -> float:
 
 def estimate_run(planned: PlannedRun) -> float | None:
     """Seconds that a run will take; None where the trials fail or are as large as the run."""
-    n_train, n_test = planned.part.n_train, planned.part.n_test
+    n_train, n_test = planned.split.n_train, planned.split.n_test
     few, n_queries = min(TRIAL_ROWS, n_train // 4), min(TRIAL_QUERIES, n_test)
     if few < 20:
         return None

@@ -32,9 +32,9 @@ def run(task: Task) -> Result:
     given = RunTask.from_task(task)
     identity, table = given.identity, read_arrays(given.table)
     if given.n_train is not None and given.n_test is not None:
-        table = smaller(table, given.n_train, given.n_test)
+        table = subsample(table, given.n_train, given.n_test)
     rows = np.load(given.rows, mmap_mode="r")
-    X, queries = prepared(rows[table["train"]], rows[table["test"]], identity.scale)
+    X, queries = prepare_rows(rows[table["train"]], rows[table["test"]], identity.scale)
     estimator = find_method(identity.method).make(identity.seed, identity.threads)
     warm_up(estimator, X, table["train_labels"])
     with convergence_warnings() as warned:
@@ -50,7 +50,7 @@ def run(task: Task) -> Result:
     return FinishedRun(identity, costs, assess(estimator, queries, answers, table, identity.classes)).as_result()
 
 
-def prepared(
+def prepare_rows(
     X: NDArray[Any], queries: NDArray[Any], scale: bool
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Rows as float32 or float64; with ``scale``, mean 0 and deviation 1 on the training rows."""
@@ -122,7 +122,7 @@ def _peak_of_other_systems() -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 1024
 
 
-def smaller(table: dict[str, NDArray[Any]], n_train: int, n_test: int) -> dict[str, NDArray[Any]]:
+def subsample(table: dict[str, NDArray[Any]], n_train: int, n_test: int) -> dict[str, NDArray[Any]]:
     """So many rows of a split, spread over it: its order is often that of the classes."""
     sizes = {"train": n_train, "test": n_test}
     chosen = {

@@ -18,7 +18,7 @@ from nearboost.compare.rows import VECTORS, Source, SplitRows, hash_texts
 from nearboost.datasets import DataError, Dataset
 
 
-class Part(NamedTuple):
+class DescribedSplit(NamedTuple):
     """One split in one kind of features: the rows' file, the table of the split, and the hash of both."""
 
     features: str
@@ -35,20 +35,20 @@ class PlannedRun(NamedTuple):
     """A method on a split, and its task."""
 
     method: Method
-    part: Part
+    split: DescribedSplit
     task: RunTask
 
     @property
-    def known(self) -> FinishedRun | None:
+    def earlier(self) -> FinishedRun | None:
         """What an earlier call found, if it was no failure."""
         return read_run(self.task.result)
 
 
-def make_parts(
+def describe_splits(
     dataset: Dataset, splits: Sequence[Split], descriptors: Sequence[Descriptor], source: Source, folder: Path
-) -> tuple[list[Part], dict[str, str]]:
-    """Rows for all splits. An item that lacks a row in one kind of features is left out of all of them."""
-    parts, skipped = [], {}
+) -> tuple[list[DescribedSplit], dict[str, str]]:
+    """Describe all splits. An item that lacks a row in one kind of features is left out of all of them."""
+    described, skipped = [], {}
     source.prepare(splits, descriptors)
     kinds: Sequence[Descriptor | None] = descriptors or [None]  # vectors need none
     for number, split in enumerate(splits):
@@ -60,11 +60,13 @@ def make_parts(
             raise DataError(f"No image to train or test with could be read; {next(iter(skipped.values()))}")
         for descriptor, rows in zip(kinds, found, strict=True):
             name = VECTORS if descriptor is None else descriptor.name
-            parts.append(make_part(dataset, split, number, name, rows, keep, source.content(split), folder))
-    return parts, skipped
+            described.append(
+                describe_split(dataset, split, number, name, rows, keep, source.content(split), folder)
+            )
+    return described, skipped
 
 
-def make_part(
+def describe_split(
     dataset: Dataset,
     split: Split,
     number: int,
@@ -73,7 +75,7 @@ def make_part(
     keep: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     content: str,
     folder: Path,
-) -> Part:
+) -> DescribedSplit:
     """Write the table of a split: rows, labels, names and groups of the items that are there."""
     train, test = split.train[keep[0]], split.test[keep[1]]
     codes = dataset.codes()
@@ -93,28 +95,30 @@ def make_part(
         test_names=names[test],
         train_groups=None if dataset.groups is None else np.asarray(dataset.groups)[train].astype(str),
     )
-    return Part(features, number, split.seed, rows.file, table, content, len(train), len(test))
+    return DescribedSplit(features, number, split.seed, rows.file, table, content, len(train), len(test))
 
 
-def make_task(method: Method, part: Part, dataset: Dataset, settings: Any, folder: Path, threads: int) -> RunTask:
+def make_task(
+    method: Method, split: DescribedSplit, dataset: Dataset, settings: Any, folder: Path, threads: int
+) -> RunTask:
     """The task of a run."""
     identity = RunIdentity(
         data=dataset.name,
-        content=part.content,
+        content=split.content,
         classes=list(dataset.classes),
-        features=part.features,
-        rows=part.rows.stem if part.features == VECTORS else part.rows.parent.name,
+        features=split.features,
+        rows=split.rows.stem if split.features == VECTORS else split.rows.parent.name,
         scale=settings.scale,
         method=method.name,
-        parameters=plain(method.make(part.seed, threads).get_params(deep=True)),
+        parameters=plain(method.make(split.seed, threads).get_params(deep=True)),
         protocol=settings.protocol,
-        split=part.number,
-        seed=part.seed,
+        split=split.number,
+        seed=split.seed,
         threads=threads,
         version=nearboost.__version__,
         libraries=describe_versions(),
     )
-    return RunTask.make(identity, part.rows, part.table, folder)
+    return RunTask.make(identity, split.rows, split.table, folder)
 
 
 def plain(value: Any) -> Any:
