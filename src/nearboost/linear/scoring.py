@@ -11,6 +11,7 @@ from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
 from nearboost.linear.rows import check_rows, open_rows
 from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.held_out import leading_class, two_sided
 from nearboost.problem.targets import Coding
 
 ROWS_AT_ONCE = 4096
@@ -57,15 +58,11 @@ class LinearScores(ScoredClassifierMixin):
         """
         check_whole("k", k)
         scores = self._scores(X)
-        if scores.shape[1] == 1 and not self._coding.multilabel:
-            scores = np.hstack([-scores, scores])
+        scores = scores if self._coding.multilabel else two_sided(scores)
         return self.classes_[np.argsort(-scores, axis=1, kind="stable")[:, :k]]
 
     def _labels_from(self, scores: NDArray[Any]) -> NDArray[Any]:
-        if self._coding.multilabel:
-            return (scores > 0).astype(np.int64)
-        best = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.int64)
-        return self.classes_[best]
+        return (scores > 0).astype(np.int64) if self._coding.multilabel else self.classes_[leading_class(scores)]
 
     def _probabilities_from(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         return self._objective.probabilities(scores.astype(np.float64), self._coding.multilabel)
