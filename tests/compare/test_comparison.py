@@ -207,7 +207,7 @@ def test_slow_methods_are_announced_with_a_time(tmp_path, runs_here):
     compare(settings(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), notify=lines.append)
     title = "AdaBoost, n_estimators = 5 on vectors"
     assert lines[2:4] == [
-        f"Trying {title}, on few rows, for an estimate of the time.",
+        f"Trying {title} on a few rows to estimate the time.",
         f"{title}: less than a minute.",
     ]
 

@@ -46,7 +46,7 @@ def announce_features(
         missing = [split for split in splits if descriptor.slow and not source.has_rows(split, descriptor)]
         if not missing:
             continue
-        notify(f"Trying {descriptor.title} on a few images, for an estimate of the time.")
+        notify(f"Trying {descriptor.title} on a few images to estimate the time.")
         images = source.images.take(sorted(missing[0].items))
         seconds = estimate_features(descriptor, images, len(missing[0].train), len(missing), threads)
         announce_time(f"{descriptor.title} of {len(images):,} images", seconds, notify)
@@ -59,13 +59,13 @@ def announce_methods(planned: Sequence[PlannedRun], notify: Notify) -> None:
         if run.method.slow and run.earlier is None:
             waiting.setdefault(f"{run.method.title} on {run.split.features}", []).append(run)
     for title, same in waiting.items():
-        notify(f"Trying {title}, on few rows, for an estimate of the time.")
+        notify(f"Trying {title} on a few rows to estimate the time.")
         one = estimate_run(same[0])
         announce_time(title, None if one is None else one * len(same), notify)
 
 
 def announce_time(what: str, seconds: float | None, notify: Notify) -> None:
-    notify(f"{what}: {'takes an unknown time' if seconds is None else roughly(seconds)}.")
+    notify(f"{what}: {'unknown time' if seconds is None else roughly(seconds)}.")
 
 
 def estimate_features(

@@ -35,7 +35,7 @@ class ProtocolFacts:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far a method is from the best, and how often chance alone makes as much."""
+    """How far a method is from the best, and the probability of as much by chance alone."""
 
     difference: float | None
     p: float | None
