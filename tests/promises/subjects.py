@@ -59,6 +59,15 @@ def many_rows() -> Data:
 
 
 @cache
+def wide_rows() -> Data:
+    """Products with these are large enough for threads."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 3
+    X = rng.normal(size=(800, 150)) + 0.5 * rng.normal(size=(3, 150))[np.arange(800) % 3]
+    return Data(X[:400], y, X[400:])
+
+
+@cache
 def images() -> Data:
     """Pictures in colour."""
     pictures = [picture(40, 48, seed, channels=3) for seed in range(14)]

@@ -5,9 +5,9 @@ from sklearn.base import BaseEstimator
 
 import nearboost
 import nearboost.features
-from promises.checks import CHECKS, check_threads
-from promises.expected import EXPECTED
-from promises.subjects import SUBJECTS
+from promises.checks import CHECKS, check_batches, check_permuted_queries, check_threads
+from promises.expected import EXPECTED, ROUNDED
+from promises.subjects import SUBJECTS, Subject, wide_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of methods that would like more data
 EXCEPTIONS = [(check, name, failure) for check, failures in EXPECTED.items() for name, failure in failures.items()]
@@ -35,7 +35,7 @@ PROMISES = [
 
 @pytest.mark.parametrize(("check", "name"), PROMISES)
 def test_promises(check, name):
-    check(SUBJECTS[name])
+    check(SUBJECTS[name], ROUNDED.get(check, {}).get(name, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,14 @@ def test_promises(check, name):
 )
 def test_without_the_reason_the_promise_holds(check, name, failure):
     check(failure.without_it(SUBJECTS[name]), failure.within)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("check", [check_threads, check_batches, check_permuted_queries])
+@pytest.mark.parametrize("name", ["CRCClassifier", "LPP", "SLNDClassifier", "SoftDiscriminant"])
+def test_large_products_are_the_same_up_to_rounding(check, name):
+    """Where the matrix library takes several threads, the place of a row may matter as well."""
+    check(Subject(SUBJECTS[name].make, wide_rows, wide_rows), 1e-12)
 
 
 def test_no_estimator_is_left_out():
@@ -56,4 +64,6 @@ def test_no_estimator_is_left_out():
 
 def test_only_what_applies_is_listed():
     tried = {case.values for case in PROMISES}
-    assert {(check, name) for check, name, _ in EXCEPTIONS} <= tried
+    failing, rounded = ({(check, name) for check in of for name in of[check]} for of in (EXPECTED, ROUNDED))
+    assert failing | rounded <= tried
+    assert not failing & rounded

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nearboost.base.errors import UsageError
+from nearboost.base.mapping import check_map, is_mapped
 
 
 def plain(value: object) -> str:
@@ -17,6 +18,18 @@ def plain(value: object) -> str:
 def float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
     """float32 where it holds all numbers of a type exactly, else float64."""
     return np.float32 if np.can_cast(dtype, np.float32) else np.float64
+
+
+def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks: Any) -> Any:
+    """What scikit-learn's `validate_data` returns, for rows that may lie in a mapped file.
+
+    Rows to ``keep`` become the estimator's own: they are copied unless the checks have done so, but a mapped file
+    stays where it is.
+    """
+    from sklearn.utils.validation import validate_data  # takes most of a second: not for a wrong option
+
+    check_map(X)
+    return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
 
 
 def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:

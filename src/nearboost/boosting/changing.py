@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.validation import validate_rows
 from nearboost.neighbors import Neighbors
 from nearboost.problem.given import GivenRows, anew
 from nearboost.problem.targets import Labels, TrainingSet
@@ -74,7 +75,7 @@ class ChangingMixin:
             A fitted classifier of the same class; this one is left unchanged.
         """
         given = self._given()
-        X, y = validate_data(self, X, y, dtype=given.X.dtype, order="C", multi_output=True, reset=False)
+        X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", multi_output=True, reset=False)
         more = GivenRows.of(X, y.toarray() if issparse(y) else y, sample_weight, groups)
         changed = self._changed()
         return changed._train(*changed._pose(given.followed_by(more), None, self._before(np.arange(len(given.X)))))

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
-from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
+from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole, validate_rows
 from nearboost.boosting.changing import GIVEN, Before, ChangingMixin
 from nearboost.boosting.engine import ORACLES, StepRule
 from nearboost.boosting.newton import ranking_width
@@ -48,7 +47,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64.
+            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Class labels, or a 0/1 matrix with one column per label.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -67,8 +66,15 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             The fitted classifier.
         """
         self.check_parameters()
-        X, y = validate_data(
-            self, X, y, dtype=[np.float32, np.float64], order="C", multi_output=True, ensure_min_samples=2
+        X, y = validate_rows(
+            self,
+            X,
+            y,
+            keep=True,
+            dtype=[np.float32, np.float64],
+            order="C",
+            multi_output=True,
+            ensure_min_samples=2,
         )
         if issparse(y):
             y = y.toarray()

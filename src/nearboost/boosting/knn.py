@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.validation import check_choice, check_whole
+from nearboost.base.validation import check_choice, check_whole, validate_rows
 from nearboost.neighbors import METHODS, METRICS, NeighborSearch
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import GivenRows, anew
@@ -77,7 +77,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64.
+            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -87,7 +87,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         self.check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
+        X, y = validate_rows(self, X, y, keep=True, dtype=[np.float32, np.float64], order="C")
         return self._learn(X, y)
 
     def _learn(self, X: NDArray[np.floating], y: NDArray[Any]) -> Self:
@@ -97,7 +97,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
                 f"n_neighbors={self.n_neighbors} is too many for n_samples={len(X)}; use {len(X)} or fewer."
             )
         self._members = class_members(encoded)
-        self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs)
+        self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs, copy=False)
         self._n_samples = len(X)
         return self
 
@@ -117,7 +117,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             A fitted classifier; this one is left unchanged.
         """
         given = self._given()
-        X, y = validate_data(self, X, y, dtype=given.X.dtype, order="C", reset=False)
+        X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
         whole = given.followed_by(GivenRows.of(X, y, None, None))
         return anew(self)._learn(whole.X, whole.y)
 
@@ -156,7 +156,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         found = self._search.search(X, self.n_neighbors)
         votes = votes_from_neighbors(found, self._n_samples, self.vote_weights)
         counts = (votes.matrix() @ self._members).toarray()

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.validation import check_positive, check_whole
+from nearboost.base.validation import check_positive, check_whole, validate_rows
 from nearboost.boosting.engine import Leverage
 from nearboost.losses import get_loss
 from nearboost.neighbors import Neighbors, NeighborSearch
@@ -212,7 +212,7 @@ class LeveragedVote(ScoredClassifierMixin):
 
     def _check_queries(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        return validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
 
     def _vote(self, X: NDArray[np.floating]) -> tuple[Neighbors, Votes]:
         """The neighbours of some queries among the searched rows, and their votes."""

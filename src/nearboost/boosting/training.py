@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.boosting.engine import (
@@ -65,14 +66,17 @@ class Recipe:
         return np.random.RandomState(self.random_state)
 
     def build_search(self, X: NDArray[np.floating]) -> NeighborSearch:
-        """A search over some rows."""
-        return NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs, verbose=self.verbose)
+        """A search over rows that nobody else writes to."""
+        return NeighborSearch(
+            X, self.metric, method=self.search, n_jobs=self.n_jobs, verbose=self.verbose, copy=False
+        )
 
 
 def neighbors_among(
     data: TrainingSet, rows: NDArray[np.integer], voters: NDArray[np.int64], recipe: Recipe
 ) -> Neighbors:
     """The neighbours of some training rows among some voters, as indices of training rows."""
+    check_map(data.X)
     groups = data.groups[voters]
     k = min(recipe.n_neighbors, count_outside(groups))  # fewer voters than neighbours: all vote
     if k < 1:
@@ -159,6 +163,7 @@ def cast_query_votes(
     rows: NDArray[np.int64], neighbors: Neighbors, voters: Voters, data: TrainingSet, recipe: Recipe
 ) -> Votes:
     """Votes on some training rows whose neighbours are known, as queries are voted on."""
+    check_map(data.X)
     nearest = recipe.nearest(neighbors)
     weights = voters.vote_rule.on_queries(nearest, data.X[rows], data.X)
     votes = cast_votes(nearest, weights, data.labels.n_rows)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_not_negative, check_positive, check_whole
@@ -58,7 +59,7 @@ class Dictionary:
         self._codes_at_once = TERMS_PER_BLOCK // max(self.series.n_terms, how.neighborhood or 0)
         self._picker: TermPicker
         if how.metric == "l2" and how.neighborhood is None:
-            rows = NeighborSearch(X, "l2", n_jobs=how.n_jobs).rows
+            rows = NeighborSearch(X, "l2", n_jobs=how.n_jobs, copy=False).rows
             products = ProductTerms(rows, self.starts, self.series, how.gram_memory)
             self.gram_seconds = products.build_gram(how.verbose)
             self._picker = products
@@ -98,7 +99,7 @@ class PartwiseTerms:
         self.starts, self.series = starts, series
         self.pickers: list[TermPicker] = []
         for start, stop in pairwise(starts):
-            search = NeighborSearch(X[start:stop], how.metric, n_jobs=how.n_jobs)
+            search = NeighborSearch(X[start:stop], how.metric, n_jobs=how.n_jobs, copy=False)
             n_near = min(how.neighborhood or 0, stop - start)
             if how.neighborhood is None:
                 self.pickers.append(SearchedTerms(search, series))
@@ -156,6 +157,7 @@ def residuals(samples: NDArray[Any], Q: NDArray[Any], codes: csr_array, n_parts:
     """|q − Σ w_i s_i| of each query by each of its codes, one for each part."""
     from nearboost.kernels import inn as kernels
 
+    check_map(samples)
     units = powers_of_two(np.maximum(largest_values(Q), largest_values(samples).max()))
     measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
     norms = np.empty((len(Q), n_parts))

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from nearboost.base.errors import warn_caller
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_positive, check_whole
@@ -63,6 +64,7 @@ class LeastSquares:
         """Make the codes of some queries over their lists; ``rests`` become what these leave over."""
         from nearboost.kernels import l1 as kernels
 
+        check_map(self.X)
         kernels.code_lists(
             queries, lists.samples, lists.counts, self.X, Q, self.regularization, self.slacks(Q),
             lists.weights, rests, lists.solved,
@@ -110,6 +112,7 @@ class GrowingLists:
     @cached_property
     def columns(self) -> NDArray[np.float32]:
         """The samples, none longer than 1."""
+        check_map(self.problem.X)
         return (self.problem.X / (self.problem.radius or 1.0)).T.astype(np.float32, order="C")
 
     def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], workspace: Workspace) -> Lists:
@@ -124,6 +127,7 @@ class GrowingLists:
         unfinished, least = np.arange(len(Q)), np.full(len(Q), np.inf)
         for _ in range(MOST_ROUNDS):
             products, is_done = workspace.values[: len(unfinished)], np.empty(len(unfinished), dtype=np.bool_)
+            check_map(self.problem.X)
             cuts = self._multiply(rests[unfinished], limits[unfinished], products)
             kernels.list_steep(
                 unfinished, products, cuts, self.problem.X, rests, limits, own, AT_ONCE,
@@ -193,7 +197,7 @@ class L1Dictionary:
         problem = LeastSquares(X, float(regularization))
         self._coder: ListCoder = GrowingLists(problem)
         if neighborhood is not None and neighborhood < len(X):
-            near = NearestSamples(NeighborSearch(X, n_jobs=n_jobs).rows, neighborhood)
+            near = NearestSamples(NeighborSearch(X, n_jobs=n_jobs, copy=False).rows, neighborhood)
             self._coder = NearLists(problem, near)
 
     def codes(self, Q: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:

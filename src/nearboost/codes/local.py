@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, silent
 from nearboost.base.threads import count_useful_threads, map_in_threads
 from nearboost.codes.scores import QUERIES_PER_PIECE, Shadow, Workspace, error_bounds, in_pieces
@@ -102,6 +103,7 @@ def code_near(
     """Terms of queries among samples in rising order; lengths are in units of the farthest one's distance."""
     from nearboost.kernels import inn_local as kernels
 
+    check_map(rows.X)
     units = powers_of_two(np.maximum(largest_values(Q), rows.largest))
     measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
     reach = np.empty(len(Q))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.disk import reserve, whole_file, write_json
 from nearboost.base.image_set import data_address
+from nearboost.base.mapping import check_map
 from nearboost.base.validation import float_type
 from nearboost.catalogue.descriptors import Descriptor, describe
 from nearboost.compare.protocols import Split
@@ -196,7 +197,9 @@ def copy_rows(rows: NDArray[Any], file: Path) -> None:
         copy.flush()
 
 
-def row_blocks(rows: NDArray[Any]) -> list[NDArray[Any]]:
+def row_blocks(rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Views of some rows each."""
     size = max(1, BLOCK_BYTES // max(1, rows.itemsize * rows.shape[1]))
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
+    for start in range(0, len(rows), size):
+        check_map(rows)
+        yield rows[start : start + size]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.image_set import Content, ImageSet
+from nearboost.base.mapping import check_map
 
 
 class DataError(ValueError):
@@ -137,6 +138,7 @@ class Dataset:
         if chosen.dtype == bool:
             chosen = np.flatnonzero(chosen)
         chosen = chosen.astype(np.intp)
+        check_map(self.items)
         return replace(
             self,
             items=self.items[chosen] if isinstance(self.items, np.ndarray) else [self.items[i] for i in chosen],

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.image_set import Content, hash_file
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.words import counted
 from nearboost.datasets.dataset import Dataset
@@ -73,6 +74,7 @@ def _alike(items: Any, positions: list[int], key: Callable[[Any], Hashable], adv
 
 
 def _row(values: NDArray[Any]) -> bytes:
+    check_map(values)
     return hashlib.blake2b(values.tobytes()).digest()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.mapping import check_map
 from nearboost.datasets.dataset import DataError, Dataset, as_labels
 from nearboost.datasets.files import file_in
 from nearboost.datasets.folders import check_classes
@@ -199,6 +200,7 @@ def check_finite(file: Path, rows: NDArray[Any]) -> None:
     """Refuse NaN and infinite numbers, and say where they are."""
     step = max(1, BLOCK // max(1, rows.shape[1]))
     for start in range(0, len(rows) if rows.dtype.kind == "f" else 0, step):
+        check_map(rows)
         bad = ~np.isfinite(rows[start : start + step]).all(axis=1)
         if bad.any():
             raise DataError(

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from nearboost.base.mapping import check_map, is_mapped
 from nearboost.base.progress import progress_bar
-from nearboost.base.validation import check_choice, check_positive, check_whole
+from nearboost.base.validation import check_choice, check_positive, check_whole, validate_rows
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin, voters_of
 
@@ -131,7 +132,7 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
         self.check_parameters()
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
-        X, y = validate_data(self, X, y)
+        X, y = validate_rows(self, X, y)
         check_classification_targets(y)
         n_features = X.shape[1]
         if self.n_splits > n_features:
@@ -166,7 +167,7 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
         """
         check_is_fitted(self)
         self._check_posteriors()
-        rows = validate_data(self, X, reset=False)
+        rows = validate_rows(self, X, reset=False)
         for part, fitted in zip(self.parts_, self.estimators_, strict=True):
             # Of a copy goes what it prepares for its queries, and that may be as large as its part.
             one = copy.deepcopy(fitted) if self._on_disk else fitted
@@ -189,6 +190,7 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
 
     def _cut(self, X: NDArray[Any], part: slice) -> NDArray[Any]:
         """One part of some rows, at unit length; a copy."""
+        check_map(X)
         rows = check_array(X[:, part], dtype=[np.float64, np.float32], order="C", copy=True)
         return rows if self._normalization is None else unit_parts(rows, NORMALIZATIONS[self._normalization])
 
@@ -217,14 +219,6 @@ def unit_parts(rows: NDArray[Any], order: int) -> NDArray[Any]:
     lengths = np.linalg.norm(rows, order, axis=1, keepdims=True)
     rows /= np.where(lengths > 0, lengths, 1)
     return rows
-
-
-def is_mapped(X: NDArray[Any]) -> bool:
-    """Whether an array is a view of a file."""
-    base: Any = X
-    while base is not None and not isinstance(base, np.memmap):
-        base = getattr(base, "base", None)
-    return base is not None
 
 
 def kept_on_disk(rows: NDArray[Any]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 
@@ -154,9 +155,11 @@ def pieces(n_rows: int, size: int) -> list[slice]:
 
 def moments_of(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and deviation of each feature, 1 where it is constant, in float64 without a copy of X."""
+    check_map(X)
     mean = X.mean(axis=0, dtype=np.float64)
     squares = np.zeros_like(mean)
     for piece in pieces(len(X), ROWS_PER_PIECE):
+        check_map(X)
         squares += np.square(X[piece] - mean).sum(axis=0)
     deviation = np.sqrt(squares / len(X))
     return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
@@ -169,6 +172,7 @@ def expected_sums(X: NDArray[Any], posterior: Posterior, n_jobs: int | None) -> 
         counts, moments, log_likelihood = np.zeros(len(posterior.matrix)), np.zeros(posterior.matrix.shape), 0.0
         room = posterior.room(ROWS_PER_BLOCK)
         for block in pieces(piece.stop - piece.start, ROWS_PER_BLOCK):
+            check_map(X)
             rows = X[piece][block]
             shares, logs = posterior.shares(rows, room[: len(rows)])
             counts += shares.sum(axis=1)

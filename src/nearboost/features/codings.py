@@ -40,7 +40,7 @@ class NearWords:
     def __init__(self, words: NDArray[np.float32], regularization: float, n_near: int) -> None:
         self.words, self.n_near = words, n_near
         self.regularization = regularization
-        self.search = NeighborSearch(words, n_jobs=1)
+        self.search = NeighborSearch(words, n_jobs=1, copy=False)
 
     def codes(self, values: NDArray[np.float32]) -> csr_array:
         near = self.search.search(values, self.n_near).indices

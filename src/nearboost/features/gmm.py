@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.errors import warn_caller
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
-from nearboost.base.validation import check_not_negative, check_positive, check_whole
+from nearboost.base.validation import check_not_negative, check_positive, check_whole, validate_rows
 from nearboost.features.base import as_seed
 from nearboost.features.clustering import (
     ROWS_PER_BLOCK,
@@ -128,7 +129,7 @@ class DiagonalGMM(BaseEstimator):
         check_whole("max_iter", self.max_iter)
         check_not_negative("tol", self.tol)
         check_positive("min_variance", self.min_variance, most=1)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", ensure_min_samples=self.n_components)
+        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", ensure_min_samples=self.n_components)
         mean, deviation = moments_of(X)
         scale = Scale(mean, 1 / deviation)
         mixture = self._first(X, mean, deviation)
@@ -147,6 +148,7 @@ class DiagonalGMM(BaseEstimator):
             return standardised(check_start(self.start, self.n_components, X.shape[1]), mean, deviation)
         seed = as_seed(self.random_state)
         some = np.sort(np.random.default_rng(seed).permutation(len(X))[:ROWS_TO_START])
+        check_map(X)
         rows = ((X[some] - mean) / deviation).astype(np.float32)
         _, labels = k_means(rows, self.n_components, seed, n_jobs=self.n_jobs, verbose=self.verbose)
         sums, counts = np.zeros((self.n_components, 2 * X.shape[1])), np.zeros(self.n_components)
@@ -275,12 +277,13 @@ class DiagonalGMM(BaseEstimator):
 
     def _evaluate(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         posterior = Posterior(self._mixture, self._scale)
         shares = np.empty((len(X), len(self.weights_)), dtype=np.float32)
         logs = np.empty(len(X), dtype=np.float32)
 
         def work(block: slice) -> None:
+            check_map(X)
             rows = X[block]
             found, logs[block] = posterior.shares(rows, posterior.room(len(rows)))
             shares[block] = found.T

@@ -6,11 +6,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import matrix_threads
-from nearboost.base.validation import check_not_negative, check_whole
+from nearboost.base.validation import check_not_negative, check_whole, validate_rows
 from nearboost.features.base import as_seed, unit
 
 ROWS_PER_BLOCK = 1024
@@ -105,7 +106,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_whole("n_components", self.n_components)
         check_whole("n_passes", self.n_passes)
         check_not_negative("damping", self.damping)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], ensure_min_samples=2)
+        X = validate_rows(self, X, dtype=[np.float32, np.float64], ensure_min_samples=2)
         width = min(self.n_components + OVERSAMPLING, *X.shape)
         with matrix_threads(self.n_jobs), progress_bar("WhitenedPCA", self.n_passes + 1, self.verbose) as advance:
             self.mean_ = X.mean(axis=0, dtype=np.float64)
@@ -132,7 +133,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Rows of unit length; a row equal to the mean becomes zeros.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        X = validate_rows(self, X, dtype=[np.float32, np.float64], reset=False)
         damped = self.explained_variance_ + np.float32(self.damping) * self.explained_variance_[0]
         deviations = np.sqrt(np.maximum(damped, np.finfo(np.float32).tiny))
         rows = np.empty((len(X), self.n_components_), dtype=np.float32)
@@ -157,6 +158,7 @@ def centred_blocks(X: NDArray[Any], mean: NDArray[np.float64]) -> Iterator[tuple
     near = mean.astype(X.dtype)
     rest = (mean - near).astype(np.float32)
     for start in range(0, len(X), ROWS_PER_BLOCK):
+        check_map(X)
         part = slice(start, min(start + ROWS_PER_BLOCK, len(X)))
         block = np.asarray(X[part] - near, dtype=np.float32)
         block -= rest

@@ -5,8 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.validation import validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
 from nearboost.inn.code_classifier import SparseCodeClassifier, unit_rows
 from nearboost.inn.decisions import ClassSums, ExplainedDecision, OwnResiduals
@@ -144,7 +145,7 @@ class INNClassifier(SparseCodeClassifier):
             A fitted classifier; this one is left unchanged.
         """
         given = self._given()
-        X, y = validate_data(self, X, y, dtype=given.X.dtype, order="C", reset=False)
+        X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
         more = GivenRows.of(X, y, sample_weight, None)
         scaled = replace(more, X=unit_rows(more.X)) if self._fitted_normalize else more
         return self._learn_again(given.followed_by(scaled))

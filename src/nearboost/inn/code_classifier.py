@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.validation import check_choice, check_flag
+from nearboost.base.validation import check_choice, check_flag, validate_rows
 from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
@@ -55,7 +55,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64.
+            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -67,7 +67,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         self.check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], order="C")
+        X, y = validate_rows(self, X, y, keep=not self.normalize, dtype=[np.float32, np.float64], order="C")
         check_weights(sample_weight, len(X))
         given = GivenRows.of(X, y, sample_weight, None)
         return self._learn(given, unit_rows(given.X) if self.normalize else given.X)
@@ -131,7 +131,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         check_is_fitted(self)
-        rows: NDArray[Any] = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        rows: NDArray[Any] = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         return unit_rows(rows) if self._fitted_normalize else rows
 
 

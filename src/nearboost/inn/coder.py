@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.mapping import check_map
+from nearboost.base.validation import validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
 
 
@@ -52,7 +54,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     terms_ : int
         Number of terms of a code that does not stop early: K of eq. (8), or ``max_terms``.
     samples_ : ndarray of shape (n_samples, n_features)
-        The fitted rows. They are not copied: do not change them.
+        The fitted rows: a copy, or the memory-mapped file that was given.
     gram_seconds_ : float
         Seconds `fit` spent on the distances between all samples; 0.0 if it did not compute them.
     n_features_in_ : int
@@ -120,7 +122,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             The fitted estimator.
         """
         check_coding(self)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C")
+        X = validate_rows(self, X, keep=True, dtype=[np.float32, np.float64], order="C")
         check_neighborhood(self.neighborhood, len(X))
         self._dictionary = Dictionary(X, self)
         self.samples_ = self._dictionary.samples
@@ -142,7 +144,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             Weights of the samples.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         return self._sorted_codes(X)
 
     def leave_one_out(self) -> csr_array:
@@ -179,6 +181,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             Sums, not renormalised.
         """
         check_is_fitted(self)
+        check_map(self.samples_)
         matrix: Any = codes if issparse(codes) else np.asarray(codes)
         if matrix.ndim != 2 or matrix.shape[1] != len(self.samples_):
             raise ValueError(

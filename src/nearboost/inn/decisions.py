@@ -95,7 +95,9 @@ class NearestOfClasses:
     """Minus the squared distance to the nearest descriptor of each class: a search for each."""
 
     def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], n_jobs: int | None) -> None:
-        self._searches = [NeighborSearch(X[classes == c], n_jobs=n_jobs) for c in range(classes.max() + 1)]
+        self._searches = [
+            NeighborSearch(X[classes == c], n_jobs=n_jobs, copy=False) for c in range(classes.max() + 1)
+        ]
 
     def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
         return -np.hstack([search.search(Q, 1).distances ** 2 for search in self._searches])
@@ -105,7 +107,7 @@ class NearestNearby:
     """The same among a descriptor's nearest; a class that has none of them is as far as the farthest of them."""
 
     def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], n_near: int, n_jobs: int | None) -> None:
-        self._search = NeighborSearch(X, n_jobs=n_jobs)
+        self._search = NeighborSearch(X, n_jobs=n_jobs, copy=False)
         self._classes, self._n_near = classes, n_near
 
     def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:

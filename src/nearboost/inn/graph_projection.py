@@ -11,12 +11,12 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
-from nearboost.base.validation import check_flag, check_not_negative, check_whole
+from nearboost.base.validation import check_flag, check_not_negative, check_whole, validate_rows
 from nearboost.problem.targets import encode_classes
 
 SHARE_OF_VARIANCE = 0.98
@@ -74,10 +74,10 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.check_parameters()
         dtypes = [np.float64, np.float32]
         if self.supervised:
-            X, y = validate_data(self, X, y, dtype=dtypes, order="C", ensure_min_samples=2)
+            X, y = validate_rows(self, X, y, dtype=dtypes, order="C", ensure_min_samples=2)
             parts: Sequence[Any] = members_of(encode_classes(y)[1])
         else:
-            X = validate_data(self, X, dtype=dtypes, order="C", ensure_min_samples=2)
+            X = validate_rows(self, X, dtype=dtypes, order="C", ensure_min_samples=2)
             parts = [slice(None)]
         self.mean_ = X.mean(axis=0, dtype=np.float64)
         axes, Z = principal_axes(X - self.mean_)
@@ -149,7 +149,7 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Projected rows, in the precision of X.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_rows(self, X, dtype=[np.float64, np.float32], reset=False)
         return ((X - self.mean_) @ self.components_.T).astype(X.dtype, copy=False)
 
     @property

@@ -205,7 +205,7 @@ class LPP(GraphProjection):
 
     def _weights(self, X: NDArray[Any], verbose: int) -> csr_array:
         k = min(self.n_neighbors, len(X) - 1)
-        graph = NeighborSearch(X, n_jobs=self.n_jobs, verbose=verbose).graph(k)
+        graph = NeighborSearch(X, n_jobs=self.n_jobs, verbose=verbose, copy=False).graph(k)
         indptr, indices = as_csr(graph)
         weights = np.ones(len(indices))
         if self.weights == "heat":

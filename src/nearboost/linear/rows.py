@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
+from nearboost.base.mapping import check_map
+from nearboost.base.validation import validate_rows
 from nearboost.problem.held_out import hold_out
 from nearboost.problem.targets import Labels
 
@@ -25,6 +27,7 @@ class RowSource:
 
     def take(self, rows: NDArray[np.integer]) -> Block:
         """Some rows, given in rising order; without a copy where they follow one another."""
+        check_map(self.X)
         if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
             return self.X[rows[0] : rows[-1] + 1]
         return self.X[rows]
@@ -70,11 +73,12 @@ def open_rows(X: Any) -> RowSource:
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as it may be read in blocks: floats, dense or CSR; a memory-mapped file stays where it is."""
     if _is_mapped(X):
+        check_map(X)
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         if not X.shape[0]:
             raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
         return X
-    return _plain(validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset))
+    return _plain(validate_rows(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset))
 
 
 def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
@@ -83,7 +87,7 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tup
         X = check_rows(estimator, X, reset=reset)
         _, y = check_X_y(np.zeros((len(X), 1), dtype=np.int8), y, multi_output=True)
     else:
-        X, y = validate_data(
+        X, y = validate_rows(
             estimator,
             X,
             y,

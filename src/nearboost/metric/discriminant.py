@@ -4,9 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.validation import check_positive
+from nearboost.base.mapping import check_map
+from nearboost.base.validation import check_positive, validate_rows
 from nearboost.metric.linear import LinearMetric, check_spread
 
 ROWS_PER_BLOCK = 1024
@@ -80,7 +81,7 @@ class SoftDiscriminant(LinearMetric):
             The fitted estimator.
         """
         self.check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X, y = validate_rows(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         n_classes, encoded = self._encode(y)
         check_spread(X)
         counts = np.bincount(encoded)
@@ -118,7 +119,7 @@ class SoftDiscriminant(LinearMetric):
             Mapped rows, in the precision of X.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_rows(self, X, dtype=[np.float64, np.float32], reset=False)
         components, mean = self.components_.astype(X.dtype), self.mean_.astype(X.dtype)
         return (X - mean) @ components.T
 
@@ -136,6 +137,7 @@ def covariance_within(
     """Mean over all rows of (x − μ_c)(x − μ_c)ᵀ, some rows at a time."""
     total = np.zeros((X.shape[1], X.shape[1]))
     for start in range(0, len(X), ROWS_PER_BLOCK):
+        check_map(X)
         part = slice(start, start + ROWS_PER_BLOCK)
         differences = X[part] - means[classes[part]]
         total += differences.T @ differences

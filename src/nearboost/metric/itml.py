@@ -8,11 +8,11 @@ from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.random import sample_without_replacement
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
-from nearboost.base.validation import check_choice, check_positive, check_whole
+from nearboost.base.validation import check_choice, check_positive, check_whole, validate_rows
 from nearboost.kernels.itml import NEGLIGIBLE, sweep_pairs
 from nearboost.metric.linear import LinearMetric, check_spread
 from nearboost.problem.held_out import find_generator
@@ -128,7 +128,7 @@ class ITML(LinearMetric):
             The fitted estimator.
         """
         self.check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X, y = validate_rows(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         n_classes, encoded = self._encode(y)
         n_pairs = 20 * n_classes**2 if self.n_constraints is None else self.n_constraints
         random_state = self._generator()
@@ -153,7 +153,7 @@ class ITML(LinearMetric):
             The fitted estimator.
         """
         self.check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = validate_rows(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         return self._learn(X, *check_pairs(pairs, same, len(X)), self._generator())
 
     def transform(self, X: Any) -> NDArray[np.floating]:
@@ -170,7 +170,7 @@ class ITML(LinearMetric):
             Mapped rows, in the precision of X.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_rows(self, X, dtype=[np.float64, np.float32], reset=False)
         return (X @ self.components_.T).astype(X.dtype, copy=False)
 
     def check_parameters(self) -> None:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.mapping import check_map, find_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import WORTH_THREADS, count_useful_threads, map_in_threads, one_matrix_thread
 
@@ -57,6 +58,7 @@ class MeasuredRows:
     """
 
     def __init__(self, X: NDArray[Any], metric: str, n_jobs: int | None = None, verbose: int = 0) -> None:
+        check_map(X)
         self.X = X
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -85,6 +87,7 @@ class MeasuredRows:
         return {name: value for name, value in self.__dict__.items() if name != "blocks"}
 
     def measured(self, rows: slice) -> NDArray[Any]:
+        check_map(self.X)
         if self.metric != "cosine" and self.unit == 1.0:
             return self.X[rows]
         divisor = self.norms[rows, np.newaxis] if self.metric == "cosine" else self.unit
@@ -133,6 +136,8 @@ class MeasuredRows:
 
     def queries(self, Q: NDArray[Any], norms: NDArray[np.float64], groups: NDArray[np.int32]) -> MeasuredQueries:
         """A piece of the queries, with its share of ``norms_for`` them all."""
+        check_map(Q)
+        check_map(self.X)  # next, queries are measured against these
         units = np.ones(len(Q))
         if self.metric == "cosine":
             measured = placed = np.divide(Q, norms[:, np.newaxis], dtype=np.float64)
@@ -180,6 +185,7 @@ class MeasuredRows:
         """Measure a list of rows for each query (-1 stands for none) and keep the nearest that are allowed."""
         from nearboost.kernels import search as kernels
 
+        check_map(self.X)
         kernels.offer_listed(
             candidates, self.X, self.norms, queries.measured, queries.units, self.code,
             groups, queries.groups, distances, indices,
@@ -324,11 +330,12 @@ class ExactSearch:
         """Offer the rows from ``start`` on, block by block, to lists that hold the sums measured so far."""
         from nearboost.kernels import search as kernels
 
-        rows, n_queries = self.rows, len(queries.units)
+        rows, n_queries, mapped = self.rows, len(queries.units), find_map(self.rows.X)
         shadow = padded(queries.shadow, 0, 2) if rows.metric == "l1" else queries.shadow
         # Zeros, because matrix libraries may compute with what they overwrite, and chance bits may be signalling.
         buffer = np.zeros(len(shadow) * blocks[0][1].size, dtype=np.float32)
         for first, (block, offsets) in enumerate(blocks, start):
+            check_map(mapped)
             scores = buffer[: len(shadow) * offsets.size].reshape(len(shadow), offsets.size)
             if rows.metric == "l1":
                 kernels.negative_l1(shadow, block, scores)

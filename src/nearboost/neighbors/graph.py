@@ -119,7 +119,7 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike] | Neighbors, n_rows: int, k: 
     Returns
     -------
     Neighbors
-        The graph, with int32 indices and float64 distances.
+        A copy, with int32 indices and float64 distances: what was checked stays as it was.
     """
     try:
         given_indices, given_distances = (
@@ -141,7 +141,7 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike] | Neighbors, n_rows: int, k: 
         raise ValueError(f"The graph's indices must be integers, not {indices.dtype}.")
     if distances.dtype.kind not in "fiu":
         raise ValueError(f"The graph's distances must be real numbers, not {distances.dtype}.")
-    distances = distances.astype(np.float64, copy=False)
+    distances = distances.astype(np.float64)
     refuse_rows((indices < 0) | (indices >= n_rows), f"lists an index outside 0 to {n_rows - 1}")
     refuse_rows(indices == np.arange(n_rows)[:, np.newaxis], "lists itself; leave each row out of its own list")
     ordered = np.sort(indices, axis=1)
@@ -150,7 +150,7 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike] | Neighbors, n_rows: int, k: 
         ~((distances >= 0) & (distances < np.inf)), "has a distance that is not a finite number of at least 0"
     )
     refuse_rows(distances[:, 1:] < distances[:, :-1], "is not sorted; list the nearest first")
-    return Neighbors(indices.astype(np.int32, copy=False), distances)
+    return Neighbors(indices.astype(np.int32), distances)
 
 
 def refuse_rows(wrong: NDArray[np.bool_], what: str) -> None:

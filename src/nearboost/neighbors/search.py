@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.mapping import check_map, is_mapped
 from nearboost.base.validation import check_choice
 from nearboost.neighbors.approximate import HNSW
 from nearboost.neighbors.exact import METRICS, NO_ROW, ExactSearch, MeasuredRows
@@ -68,7 +69,8 @@ class NeighborSearch:
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        The rows to search, dense and finite. They are kept, not copied.
+        The rows to search, dense and finite. A memory-mapped file is kept and read where it is; searching reads
+        its size before each block, and refuses a file that was cut short.
     metric : {"l2", "cosine", "l1"}, default="l2"
         Distance between rows: Euclidean, 1 − cos, or Manhattan.
     method : {"exact", "hnsw"}, default="exact"
@@ -78,6 +80,9 @@ class NeighborSearch:
         Number of threads; None uses all cores. Results do not depend on it.
     verbose : int, default=0
         Shows a progress bar on standard error when above 0.
+    copy : bool, default=True
+        Copy rows that lie in memory, so that nobody can change them later. False saves that memory, n_rows x
+        n_features numbers beside the float32 ones that an exact search makes; then leave ``X`` alone.
 
     Examples
     --------
@@ -95,13 +100,17 @@ class NeighborSearch:
         method: str = "exact",
         n_jobs: int | None = None,
         verbose: int = 0,
+        copy: bool = True,
     ) -> None:
         check_choice("metric", metric, METRICS)
         check_choice("method", method, METHODS)
         if metric not in METHODS[method].metrics:
             known = ", ".join(map(repr, METHODS[method].metrics))
             raise ValueError(f"method={method!r} cannot search by metric={metric!r}; use one of {known}.")
-        self.rows = MeasuredRows(as_rows(X), metric, n_jobs, verbose)
+        rows = as_rows(X)
+        if copy and np.may_share_memory(rows, X) and not is_mapped(rows):
+            rows = rows.copy()
+        self.rows = MeasuredRows(rows, metric, n_jobs, verbose)
         self.method = method
         _ = self._backend  # made now, not with the first query
 
@@ -190,6 +199,7 @@ class NeighborSearch:
 
 def as_rows(X: ArrayLike) -> NDArray[Any]:
     """A C-contiguous float32 or float64 matrix, copied only if it is not one already."""
+    check_map(X)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from nearboost.base.mapping import check_map
 from nearboost.problem.targets import (
     Coding,
     ExampleWeights,
@@ -59,6 +60,7 @@ class GivenRows:
 
     def without(self, rows: ArrayLike) -> tuple["GivenRows", NDArray[np.int64]]:
         """All but some samples, and which of the present rows stay."""
+        check_map(self.X)
         stays = np.ones(len(self.y), dtype=bool)
         stays[check_rows(rows, len(self.y))] = False
         if not stays.any():
@@ -70,6 +72,7 @@ class GivenRows:
 
     def followed_by(self, more: "GivenRows") -> "GivenRows":
         """These samples and others after them."""
+        check_map(self.X)
         if (self.groups is None) != (more.groups is None):
             raise ValueError(
                 "The model was fitted with groups; give the group of each new sample."
