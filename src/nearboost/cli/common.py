@@ -99,6 +99,22 @@ def echo_table(table: Any) -> None:
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
+def report_change(found: dict[str, Any]) -> str:
+    """What `add` or `forget` did to a model, in lines."""
+    before, after = found["before"], found["after"]
+    items = f"{after['items']} items of {len(after['classes'])} classes, before {before['items']}"
+    lines = [f"Model: {found['model']} ({items} of {len(before['classes'])})"]
+    if after["held_out_accuracy"] is not None and before["held_out_accuracy"] is not None:
+        lines.append(
+            f"Held-out accuracy {after['held_out_accuracy']:.1%}, before {before['held_out_accuracy']:.1%}"
+        )
+    lines.append(
+        f"Prototypes {after['prototypes']}, before {before['prototypes']}: {found['gained']} gained, "
+        f"{found['lost']} lost"
+    )
+    return "\n".join(lines)
+
+
 def report_skipped(skipped: dict[str, str], most: int = 10) -> Exit:
     """The items that were left out, as far as they are few; and the exit code that says so."""
     for name, why in list(skipped.items())[:most]:

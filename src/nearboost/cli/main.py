@@ -12,7 +12,7 @@ from nearboost.cli.common import Exit, command, echo
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
 COMMANDS: tuple[str, ...] = (
     *("compare", "fit", "predict", "evaluate", "explain"),
-    *("prune", "features", "info", "suspects"),
+    *("prune", "add", "forget", "features", "info", "suspects"),
 )
 
 app = typer.Typer(

@@ -153,9 +153,8 @@ def image_dataset(
     masks: Sequence[str] | None = None,
     notes: Iterable[str] = (),
 ) -> Dataset:
-    """A data set of these files, with two classes at least."""
+    """A data set of these files."""
     array, classes = as_labels(labels)
-    check_classes(root, classes)
     return Dataset(
         name=name or root.resolve().name,
         kind="images",
@@ -168,13 +167,6 @@ def image_dataset(
         masks=masks,
         notes=tuple(notes),
     )
-
-
-def check_classes(where: object, classes: tuple[str, ...]) -> None:
-    """Two at least."""
-    if len(classes) < 2:
-        only = f"one class only, {classes[0]!r}" if classes else "no items"
-        raise DataError(f"{where} holds {only}; two classes or more are needed.")
 
 
 def relative(path: str | Path, root: Path) -> str:

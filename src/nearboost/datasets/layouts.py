@@ -98,7 +98,12 @@ LAYOUTS = {
 
 
 def open_dataset(
-    path: str | os.PathLike[str], layout: str = "auto", *, duplicates: bool = True, verbose: int = 0
+    path: str | os.PathLike[str],
+    layout: str = "auto",
+    *,
+    min_classes: int = 2,
+    duplicates: bool = True,
+    verbose: int = 0,
 ) -> Dataset:
     """Open the data at a path; images are not read yet, and rows stay on disk if their file allows it.
 
@@ -108,6 +113,8 @@ def open_dataset(
         A folder of images, a folder with X.npy, or a file of rows.
     layout : str, default="auto"
         How the files are arranged, one of the names in the documentation's page on data; "auto" recognises it.
+    min_classes : int, default=2
+        Fewer classes than so many are refused.
     duplicates : bool, default=True
         Look for items that occur twice, which reads a little of every file.
     verbose : int, default=0
@@ -141,4 +148,7 @@ def open_dataset(
     if layout == "auto":
         layout = next(name for name, known in LAYOUTS.items() if known.fits(place))
     found = LAYOUTS[layout].read(place)
+    if len(found.classes) < min_classes:
+        only = f"one class only, {found.classes[0]!r}" if found.classes else "no items"
+        raise DataError(f"{place} holds {only}; two classes or more are needed.")
     return note_duplicates(found, verbose) if duplicates else found

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from nearboost.base.mapping import check_map
 from nearboost.datasets.dataset import DataError, Dataset, as_labels
 from nearboost.datasets.files import file_in
-from nearboost.datasets.folders import check_classes
 from nearboost.datasets.mat import read_mat
 from nearboost.datasets.parquet import read_parquet
 from nearboost.datasets.tables import FILE_COLUMNS, LABEL_COLUMNS, LabelTable, read_csv, read_rows
@@ -158,7 +157,6 @@ def vector_dataset(
     rows = rows.reshape(len(rows), -1)
     check_finite(file, rows)
     array, classes = _as_classes(file, np.asarray(labels))
-    check_classes(file, classes)
     return Dataset(
         name=name,
         kind="vectors",

@@ -1,5 +1,6 @@
 """From a data set, names of features and of a method to a model that can be kept in a file."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -11,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nearboost.base.model_files import check_can_be_saved
-from nearboost.catalogue.descriptors import DEFAULT, describe, find_descriptor
+from nearboost.catalogue.descriptors import DEFAULT, Descriptor, describe, find_descriptor
 from nearboost.catalogue.methods import find_method
 from nearboost.datasets import DataError, Dataset
 from nearboost.models import Model, origins_of
@@ -63,23 +64,55 @@ def fit_model(
     features = features or DEFAULT
     check_names(features, method)
     classifier = find_method(method).make(seed, n_jobs)
+    if scale:
+        classifier = Pipeline([("scale", StandardScaler()), ("classifier", classifier)])
+    facts = {"data": dataset.name, "kind": dataset.kind, "method": method, "seed": seed}
+    facts["features"] = features if dataset.kind == "images" else None
+    return fit_parts(
+        dataset,
+        find_descriptor(features),
+        classifier,
+        facts,
+        store=store,
+        thumbnails=thumbnails,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+
+
+def fit_parts(
+    dataset: Dataset,
+    descriptor: Descriptor,
+    classifier: Any,
+    facts: dict[str, Any],
+    *,
+    store: Path | None = None,
+    thumbnails: bool = True,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Fitted:
+    """Fit what describes images, what scales rows, if a pipeline does, and the classifier, one after the other.
+
+    ``facts`` are those that are known before; the number of items is added.
+    """
     found, transformer = describe_training(
-        dataset, features, store, thumbnails=thumbnails, seed=seed, n_jobs=n_jobs, verbose=verbose
+        dataset, descriptor, store, thumbnails=thumbnails, seed=facts["seed"], n_jobs=n_jobs, verbose=verbose
     )
     rows, kept = found.rows, found.dataset
     classes = kept.present_classes
     labels = kept.codes(classes)
-    if hasattr(classifier, "verbose"):
-        classifier.set_params(verbose=verbose)
-    scaler = StandardScaler().fit(rows) if scale else None
-    fitted = classifier.fit(scaler.transform(rows) if scaler else rows, labels, **groups_for(classifier, kept))
+    *before, (name, last) = classifier.steps if isinstance(classifier, Pipeline) else [("classifier", classifier)]
+    for _, step in before:
+        rows = step.fit(rows).transform(rows)
+    if hasattr(last, "verbose"):
+        last.set_params(verbose=verbose)
+    fitted = last.fit(rows, labels, **groups_for(last.fit, kept))
     fitted = getattr(fitted, "best_estimator_", fitted)
     if hasattr(fitted, "verbose"):
         fitted.set_params(verbose=0)
-    if scaler:
-        fitted = Pipeline([("scale", scaler), ("classifier", fitted)])
-    facts = {"data": dataset.name, "kind": dataset.kind, "method": method, "items": len(kept), "seed": seed}
-    facts |= {"features": features if transformer is not None else None, "skipped": len(found.skipped)}
+    if before:
+        fitted = Pipeline([*before, (name, fitted)])
+    facts = facts | {"items": len(kept), "skipped": len(found.skipped)}
     model = Model(transformer, fitted, classes, None, facts, found.marks(n_jobs))
     return Fitted(with_origins(model, found, labels, thumbnails, n_jobs, verbose), found.skipped)
 
@@ -103,7 +136,7 @@ def with_origins(
 
 def describe_training(
     dataset: Dataset,
-    features: str,
+    descriptor: Descriptor,
     store: Path | None,
     *,
     thumbnails: bool,
@@ -114,14 +147,13 @@ def describe_training(
     """The items with their rows, and what made the rows; None for vectors."""
     if dataset.kind == "vectors":
         return LabelledRows(as_floats(np.asarray(dataset.items)), dataset, None, {}), None
-    descriptor = find_descriptor(features)
     images = dataset.images(thumbnails=thumbnails, keep_pixels=descriptor.learned)
     every = range(len(dataset))
     found = describe(images, descriptor, store, train=every, seed=seed, n_jobs=n_jobs, verbose=verbose)
     return described_part(dataset, images, found.X, found.places, found.failed), found.transformer
 
 
-def groups_for(classifier: Any, dataset: Dataset) -> dict[str, Any]:
-    """Groups as an argument of ``fit``, where there are some and it takes them."""
-    takes_them = dataset.groups is not None and "groups" in signature(classifier.fit).parameters
+def groups_for(fit: Callable[..., Any], dataset: Dataset) -> dict[str, Any]:
+    """Groups as an argument, where there are some and it is taken."""
+    takes_them = dataset.groups is not None and "groups" in signature(fit).parameters
     return {"groups": dataset.groups} if takes_them else {}

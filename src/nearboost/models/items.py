@@ -44,8 +44,7 @@ class LabelledRows(NamedTuple):
 def labelled_rows(
     model: Model, dataset: Dataset, *, thumbnails: bool = False, n_jobs: int | None = None, verbose: int = 0
 ) -> LabelledRows:
-    """Labelled items as the model's classifier wants them."""
-    check_kind(model, dataset.kind, dataset.name)
+    """Labelled items as the model's classifier wants them; all of its classes."""
     unknown = sorted(set(dataset.classes) - set(model.classes))
     if unknown:
         known = ", ".join(model.classes[:5]) + (", …" if len(model.classes) > 5 else "")
@@ -53,6 +52,14 @@ def labelled_rows(
             f"{dataset.name} has the class {unknown[0]!r}, which the model does not know; it knows {known}. Leave "
             "the items of other classes out, or fit a model on data that has them."
         )
+    return described_rows(model, dataset, thumbnails=thumbnails, n_jobs=n_jobs, verbose=verbose)
+
+
+def described_rows(
+    model: Model, dataset: Dataset, *, thumbnails: bool = False, n_jobs: int | None = None, verbose: int = 0
+) -> LabelledRows:
+    """Items of any classes with the rows that the model's features make."""
+    check_kind(model, dataset.kind, dataset.name)
     images = dataset.images(thumbnails=thumbnails) if dataset.kind == "images" else None
     found = model.describe(dataset.items if images is None else images, n_jobs=n_jobs, verbose=verbose)
     return described_part(dataset, images, found.rows, found.places, found.skipped)

@@ -66,6 +66,32 @@ class Origins:
             np.cumsum([len(part) for part in parts], dtype=np.int64),
         )
 
+    def followed_by(self, more: "Origins") -> "Origins":
+        """These origins and others of later rows.
+
+        Parameters
+        ----------
+        more : Origins
+            With thumbnails if and only if these have some.
+
+        Returns
+        -------
+        Origins
+            Of all.
+        """
+        pictures, ends = None, np.empty(0, np.int64)
+        if self.pictures is not None and more.pictures is not None:
+            pictures = np.concatenate([self.pictures, more.pictures])
+            ends = np.concatenate([self.ends, len(self.pictures) + more.ends])
+        return Origins(
+            np.concatenate([self.rows, more.rows]),
+            np.concatenate([self.names, more.names]),
+            np.concatenate([self.labels, more.labels]),
+            np.concatenate([self.hashes, more.hashes]),
+            pictures,
+            ends,
+        )
+
     def place(self, row: int) -> int | None:
         """Where a training row is listed here.
 

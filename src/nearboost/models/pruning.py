@@ -51,7 +51,7 @@ def refit_pruned(
     labels, rows = found.dataset.codes(model.classes), model.before_last_step(found.rows)
     old = model.last_step
     new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
-    new.fit(rows, labels, **groups_for(new, found.dataset))
+    new.fit(rows, labels, **groups_for(new.fit, found.dataset))
     facts = model.facts | {"data": dataset.name, "items": len(rows), "skipped": len(found.skipped)}
     pruned = replace(with_last_step(model, new), facts=facts, marks=found.marks(n_jobs))
     return with_origins(pruned, found, labels, pictures, n_jobs, verbose), found.skipped

@@ -1,7 +1,8 @@
 """What every classifier answers alike: labels and probabilities from scores, and the training rows that vote."""
 
 from collections.abc import Iterator
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,12 @@ class ScoredClassifierMixin:
 
     def _probabilities_from(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         return scores
+
+    def _renamed(self, classes: NDArray[Any]) -> Self:
+        """The same classifier with other labels for its classes, which must be in the same order."""
+        renamed = copy(self)
+        renamed.classes_ = classes
+        return renamed
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score; for multilabel problems, every label with a positive score.

@@ -1,0 +1,44 @@
+"""``nearboost forget``: a model without some of its items."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_change, report_skipped
+
+
+@command
+def forget(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    names: Annotated[
+        list[str], typer.Argument(help="Names of training items, as explain and suspects list them.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The model file to write.", show_default="MODEL-forgot.nb")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="The training data: fit all anew without these items.", show_default=False),
+    ] = None,
+    layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> Exit:
+    """Withdraw training items: the new file is that of a fit to the others, and holds nothing of them.
+
+    Features or scaling that learned from the items must be fitted anew, which takes the training data, `--data`.
+
+    Example: `nearboost forget scenes.nb beach/17.jpg beach/18.jpg --out scenes-2.nb`
+    """
+    from nearboost.models.changing import forget_in_file
+
+    target = out or model.with_name(f"{model.stem}-forgot.nb")
+    found = forget_in_file(model, names, target, data=data, layout=layout, n_jobs=threads, verbose=progress())
+    if as_json:
+        echo_json(found)
+    else:
+        echo(report_change(found))
+    if target.resolve() != model.resolve():
+        notify(f"Note: {model} still holds them; delete it if nothing of them may stay.")
+    return report_skipped(found["skipped"])
