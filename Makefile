@@ -28,6 +28,7 @@ test-slow: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.fitting
+	$(BIN)/python -m benchmarks.changes
 	$(BIN)/python -m benchmarks.prototypes
 	$(BIN)/python -m benchmarks.probabilities
 	$(BIN)/python -m benchmarks.itml

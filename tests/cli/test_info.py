@@ -8,7 +8,7 @@ from nearboost.cli.common import Exit
 from nearboost.cli.main import COMMANDS
 from nearboost.models import save
 
-OURS = ("fit", "predict", "evaluate", "explain", "prune", "features", "info", "suspects")
+OURS = ("fit", "predict", "evaluate", "explain", "prune", "add", "forget", "features", "info", "suspects")
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -64,9 +64,9 @@ def test_info_of_a_bare_estimator(tmp_path):
     assert "holds Pipeline and no model" in refused("predict", tmp_path / "bare.nb", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["predict", "evaluate", "explain", "info", "suspects", "prune"])
+@pytest.mark.parametrize("name", ["predict", "evaluate", "explain", "info", "suspects", "prune", "add", "forget"])
 def test_model_that_is_none(name, images, tmp_path):
     (tmp_path / "model.nb").write_bytes(images.model.read_bytes()[:5000])
-    others = [images.data] if name in ("predict", "evaluate", "explain") else []
+    others = [images.data] if name in ("predict", "evaluate", "explain", "add", "forget") else []
     assert "cut short or damaged" in refused(name, tmp_path / "model.nb", *others)
     assert "does not exist" in refused(name, tmp_path / "nowhere.nb", *others)

@@ -49,6 +49,8 @@ WRITERS = {
     "predict": ("{model} {data}", "a.csv"),
     "explain": ("{model} {data}/test/dots/12.png", "a.png"),
     "prune": ("{model} --keep 20", "a.nb"),
+    "add": ("{model} {data}", "a.nb"),
+    "forget": ("{model} train/dots/00.png", "a.nb"),
     "suspects": ("{model}", "a.html"),
 }
 

@@ -17,6 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8"
 
 def test_commands(tmp_path, monkeypatch):
     image_folder(tmp_path / "pictures", broken=False)
+    image_folder(tmp_path / "more-pictures", 2, divided=False, broken=False)
     (tmp_path / "new-pictures").mkdir()
     for kind in KINDS:
         Image.fromarray(texture(kind, 99)).save(tmp_path / "new-pictures" / f"{kind}.png")
@@ -25,14 +26,14 @@ def test_commands(tmp_path, monkeypatch):
     lines = [shlex.split(line) for line in block.splitlines()]
     assert {line[1] for line in lines} == {
         *("fit", "info", "evaluate", "predict", "explain"),
-        *("prune", "suspects", "features"),
+        *("prune", "suspects", "add", "forget", "features"),
     }
     for program, *words in lines:
         assert program == "nearboost"
         ended = call(*words)
         assert ended.code == Exit.DONE, (words, ended.err)
     pages = ("voters.png", "suspects.html", "suspects.csv", "predictions.csv")
-    for made in ("scenes.nb", "small.nb", "rows.nb", *pages):
+    for made in ("scenes.nb", "small.nb", "grown.nb", "corrected.nb", "rows.nb", *pages):
         assert (tmp_path / made).stat().st_size > 0
 
 

@@ -1,0 +1,142 @@
+"""What `add` and `forget` cost beside a new fit: ``python -m benchmarks.changes``.
+
+50,000 rows of 128 features in 20 classes, of which 1% go or come.
+
+1. The repair of the neighbour graph against a new one, with and without spare columns.
+2. The whole call against a fit on the same rows, for each boosted classifier; with the repaired model equal to the
+   fitted one.
+
+Seconds are those of the processor, of all threads, so that other work on the machine counts little; both sides are
+measured in turn, and ratios are of medians. Prints Markdown tables and writes ``benchmarks/results/changes.json``;
+``--show`` prints what was written last.
+"""
+
+import argparse
+import os
+from collections.abc import Callable
+from statistics import median
+from time import process_time
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from benchmarks.fitting import blobs
+from benchmarks.machine import read_results, write_results
+from benchmarks.tables import markdown
+from nearboost import MAPBoostClassifier, MLNNClassifier, N3Classifier, NeighborSearch, UNNClassifier
+from nearboost.neighbors import repair_graph
+
+N_ROWS, N_FEATURES, N_CLASSES, CHANGED = 50_000, 128, 20, 500
+K, SPARE = 11, 2
+TARGETS = {"forget": 0.2, "forget, spare columns": 0.05, "add": 0.05, "add, spare columns": 0.05}
+CLASSIFIERS: dict[str, tuple[Any, float]] = {
+    "N3": (N3Classifier(K), 0.35),
+    "MLNN": (MLNNClassifier(K), 0.5),
+    "MAPBoost": (MAPBoostClassifier(K), 0.5),
+    "UNN": (UNNClassifier(K), 0.7),
+}
+
+Row = dict[str, Any]
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    """Processor time of all threads."""
+    start = process_time()
+    call()
+    return process_time() - start
+
+
+def in_turn(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """The median time of each call."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(seconds(call))
+    return {name: median(found) for name, found in times.items()}
+
+
+def rows_and_changes() -> tuple[Any, Any, Any]:
+    """All rows with their classes, the last of which come later; and which of the first stay."""
+    X, y = blobs(N_ROWS + CHANGED, N_FEATURES, N_CLASSES)
+    stay = np.sort(np.random.default_rng(0).permutation(N_ROWS)[CHANGED:])
+    return X, y, stay
+
+
+def repairs(rounds: int) -> Row:
+    """A new graph, the price of spare columns, and repairs."""
+    X, _, stay = rows_and_changes()
+    first, everyone = X[:N_ROWS], np.arange(N_ROWS)
+    NeighborSearch(X[:2_000]).graph(K)  # loads the kernels
+    graphs = {"": NeighborSearch(first).graph(K), ", spare columns": NeighborSearch(first).graph(K + SPARE)}
+    calls: dict[str, Callable[[], Any]] = {
+        "new graph": lambda: NeighborSearch(first).graph(K),
+        "new graph, spare columns": lambda: NeighborSearch(first).graph(K + SPARE),
+    }
+    for kind, graph in graphs.items():
+        calls[f"forget{kind}"] = lambda g=graph: repair_graph(g, first, stay, NeighborSearch(first[stay]), K)
+        calls[f"add{kind}"] = lambda g=graph: repair_graph(g, first, everyone, NeighborSearch(X), K)
+    return in_turn(calls, rounds)
+
+
+def whole_calls(rounds: int) -> list[Row]:
+    """Seconds of fits and of changes, and whether these end alike."""
+    X, y, stay = rows_and_changes()
+    gone = np.setdiff1d(np.arange(N_ROWS), stay)
+    results = []
+    for name, (model, target) in CLASSIFIERS.items():
+        clone(model).fit(X[:2_000], y[:2_000])  # loads the kernels
+        fitted = clone(model).fit(X[:N_ROWS], y[:N_ROWS])
+        made: dict[str, Any] = {}
+        calls = {
+            "fit": lambda m=model, made=made: made.update(fit=clone(m).fit(X[stay], y[stay])),
+            "forget": lambda f=fitted, made=made: made.update(forget=f.forget(gone)),
+            "add": lambda f=fitted: f.add(X[N_ROWS:], y[N_ROWS:]),
+        }
+        found = in_turn(calls, rounds)
+        scores = [made[side].decision_function(X[:1_000]) for side in ("fit", "forget")]
+        results.append({"classifier": name, "target": target, "equal": bool(np.array_equal(*scores)), **found})
+    return results
+
+
+def report(results: Row) -> str:
+    """The tables in Markdown."""
+    repaired, new = results["repairs"], results["repairs"]["new graph"]
+    graphs = [
+        [name, f"{time:.2f}", f"{time / new:.3f}", f"{TARGETS[name]:g}" if name in TARGETS else ""]
+        for name, time in repaired.items()
+    ]
+    calls = [
+        [
+            row["classifier"],
+            f"{row['fit']:.1f}",
+            f"{row['forget'] / row['fit']:.2f}",
+            f"{row['add'] / row['fit']:.2f}",
+            f"{row['target']:g}",
+            "yes" if row["equal"] else "no",
+        ]
+        for row in results["whole_calls"]
+    ]
+    return "\n\n".join(
+        [
+            markdown(["graph", "processor s", "of a new one", "target"], graphs),
+            markdown(["classifier", "fit, processor s", "forget", "add", "target", "equal"], calls),
+        ]
+    )
+
+
+def main() -> None:
+    """Measure, write and print; or print what was written."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
+    options = parser.parse_args()
+    if not options.show:
+        before = os.getloadavg()
+        found = {"repairs": repairs(options.rounds), "whole_calls": whole_calls(options.rounds)}
+        write_results("changes", {"load_before": before, **found, "load_after": os.getloadavg()})
+    print(report(read_results("changes")))
+
+
+if __name__ == "__main__":
+    main()
