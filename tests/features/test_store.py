@@ -1,6 +1,7 @@
 """Extraction into a store: killed and resumed, changed files, broken files, fingerprints."""
 
 import csv
+import json
 import logging
 import os
 import signal
@@ -388,6 +389,39 @@ def test_half_a_line_among_others(tmp_path):
     store = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
     rows, lines = np.array(store.X), (store.folder / "done.jsonl").read_text().splitlines(keepends=True)
     (store.folder / "done.jsonl").write_text(lines[0] + lines[1][:30] + "".join(lines[1:]))
+    notes.unlink()
+    again = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    assert noted(notes) == ["001.png"]
+    np.testing.assert_array_equal(again.X, rows)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"row": -1},
+        {"row": -3},
+        {"row": 5},
+        {"row": 2**70},
+        {"row": 1.0},
+        {"row": "1"},
+        {"row": None},
+        {"row": True},
+        {"status": "failed"},
+        {"status": []},
+        {"message": 3},
+        {"content": 3},
+        {"content": None},
+    ],
+)
+def test_lines_that_no_store_writes_are_made_again(tmp_path, edit):
+    """A row of another image must not be taken for this one's, nor a line break the store."""
+    images, notes = tmp_path / "images", tmp_path / "notes"
+    save_pictures(images, 5)
+    descriptor = SlowMeans(str(notes))
+    store = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    rows, lines = np.array(store.X), (store.folder / "done.jsonl").read_text().splitlines(keepends=True)
+    lines[1] = json.dumps(json.loads(lines[1]) | edit) + "\n"
+    (store.folder / "done.jsonl").write_text("".join([*lines, "[1]\n", "7\n"]))
     notes.unlink()
     again = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
     assert noted(notes) == ["001.png"]

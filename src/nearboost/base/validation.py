@@ -29,7 +29,21 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
     from sklearn.utils.validation import validate_data  # takes most of a second: not for a wrong option
 
     check_map(X)
+    for matrix in (X, *y):
+        check_sparse(matrix)
     return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
+
+
+def check_sparse(matrix: Any) -> None:
+    """Refuse a sparse matrix with indices outside of it: SciPy's products would follow them anywhere in memory."""
+    kind, shape = getattr(matrix, "format", None), getattr(matrix, "shape", ())
+    try:
+        if kind in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        elif kind == "coo":
+            np.ravel_multi_index(matrix.coords, shape)
+    except ValueError as error:
+        raise ValueError(f"The sparse matrix of shape {shape} is broken ({error}); make it anew.") from error
 
 
 def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:

@@ -143,9 +143,11 @@ class SpatialPyramid(SetEncoder):
         places = np.zeros((len(one), 2)) if one.positions is None else np.asarray(one.positions)
         if places.shape != (len(one), 2):
             raise ValueError(f"Image {i} has positions of shape {places.shape} for {len(one)} descriptors.")
+        if np.isnan(places).any():
+            raise ValueError(f"Image {i} has positions that are NaN; drop such descriptors.")
         cells, first = np.empty((len(one), len(self.levels)), dtype=np.int64), 0
         for number, level in enumerate(self.levels):
-            column, row = np.clip(np.floor(places * level).astype(np.int64), 0, level - 1).T
+            column, row = np.floor(np.clip(places * level, 0, level - 1)).astype(np.int64).T
             cells[:, number] = first + row * level + column
             first += level**2
         return cells

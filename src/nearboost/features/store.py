@@ -132,7 +132,7 @@ class StoreWriter:
         self._rows_file, self._lines_file = folder / "rows.npy", folder / "done.jsonl"
         n_rows = len(np.load(self._rows_file, mmap_mode="r")) if self._rows_file.exists() else 0
         lines = read_lines(self._lines_file)
-        self._done = {content: line for content, line in lines.items() if line["row"] < n_rows}
+        self._done = {content: line for content, line in lines.items() if _is_line(line, n_rows)}
         first = 1 + max((line["row"] for line in self._done.values()), default=-1)
         missing = {content.digest: i for i, content in reversed(list(enumerate(contents)))}
         waiting = sorted(i for digest, i in missing.items() if digest and digest not in self._done)
@@ -211,10 +211,18 @@ def read_lines(path: Path) -> dict[str, dict[str, Any]]:
     for line in whole.splitlines():
         try:
             found = json.loads(line)
-            lines[found.pop("content")] = found
         except ValueError:
             continue
+        if isinstance(found, dict) and isinstance(found.get("content"), str):
+            lines[found.pop("content")] = found
     return lines
+
+
+def _is_line(line: dict[str, Any], n_rows: int) -> bool:
+    """Whether a line says what a store writes, of a row that there is; others are made again."""
+    row, status, message = (line.get(name) for name in ("row", "status", "message"))
+    rows = {OK: range(n_rows), FAILED: range(-1, 0)}.get(str(status), range(0))
+    return type(row) is int and row in rows and isinstance(message, str)
 
 
 def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:

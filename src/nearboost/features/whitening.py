@@ -130,7 +130,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Returns
         -------
         ndarray of shape (n_samples, n_components_), float32
-            Rows of unit length; a row equal to the mean becomes zeros.
+            Rows of unit length; a row equal to the mean becomes zeros. The same in any batch of rows up to 1e-5.
         """
         check_is_fitted(self)
         X = validate_rows(self, X, dtype=[np.float32, np.float64], reset=False)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.mapping import check_map
-from nearboost.base.validation import validate_rows
+from nearboost.base.validation import check_sparse, validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
 
 
@@ -182,6 +182,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         check_map(self.samples_)
+        check_sparse(codes)
         matrix: Any = codes if issparse(codes) else np.asarray(codes)
         if matrix.ndim != 2 or matrix.shape[1] != len(self.samples_):
             raise ValueError(

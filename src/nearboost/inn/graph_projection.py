@@ -146,7 +146,8 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Projected rows, in the precision of X.
+            Projected rows, in the precision of X; the same in any batch of rows up to 1e-12 of the largest, 1e-5
+            in float32.
         """
         check_is_fitted(self)
         X = validate_rows(self, X, dtype=[np.float64, np.float32], reset=False)

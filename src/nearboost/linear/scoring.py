@@ -36,7 +36,8 @@ class LinearScores(ScoredClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class or label; for two classes, the score of the second.
+            One column per class or label; for two classes, the score of the second. The same in any batch of
+            rows up to 1e-12 of the largest, 1e-5 in float32.
         """
         scores = self._scores(X)
         return scores if self._coding.multilabel or scores.shape[1] > 1 else scores[:, 0]

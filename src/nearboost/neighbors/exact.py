@@ -186,6 +186,8 @@ class MeasuredRows:
         from nearboost.kernels import search as kernels
 
         check_map(self.X)
+        if candidates.max(initial=-1) >= len(self.X):
+            raise ValueError(f"Row {candidates.max()} was proposed of {len(self.X)}; the back end is broken.")
         kernels.offer_listed(
             candidates, self.X, self.norms, queries.measured, queries.units, self.code,
             groups, queries.groups, distances, indices,

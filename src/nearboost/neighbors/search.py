@@ -194,6 +194,8 @@ class NeighborSearch:
                 f"n_neighbors={k} needs as many rows of other groups, but row {short[0]} has only {found}; "
                 f"use {f'{found} or fewer, or ' if found else ''}smaller groups."
             )
+        if indices.min(initial=0) < 0 or indices.max(initial=0) >= len(self.rows.X):
+            raise ValueError(f"method={self.method!r} found rows that there are not; its back end is broken.")
         return Neighbors(indices, distances)
 
 
