@@ -47,11 +47,14 @@ def _signature(thing: Any) -> str:
     return str(inspect.Signature(parameters))
 
 
+OF_FILES = ("model_state", "restore_model_state")  # what saving and loading call
+
+
 def public_methods(cls: type) -> Iterator[tuple[str, Any]]:
     """The methods that a reader may call, those of scikit-learn left out."""
     for name, method in inspect.getmembers(cls, inspect.isroutine):
         ours = str(getattr(method, "__module__", "")).startswith("nearboost")
-        if ours and not name.startswith("_") and method.__doc__:
+        if ours and not name.startswith("_") and name not in OF_FILES and method.__doc__:
             yield name, inspect.unwrap(method)
 
 

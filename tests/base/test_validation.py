@@ -9,6 +9,7 @@ from nearboost.base.validation import (
     check_not_negative,
     check_positive,
     check_whole,
+    check_wholes,
     float_type,
 )
 
@@ -46,6 +47,20 @@ def test_check_whole():
             check_whole("n", wrong)
     with pytest.raises(ValueError, match="at least 2 or None"):
         check_whole("n", 1, least=2, optional=True)
+    check_whole("n", 1000, most=1000)
+    with pytest.raises(ValueError, match=r"n=1001 must be a whole number of at least 1 and at most 1,000\."):
+        check_whole("n", 1001, most=1000)
+
+
+def test_check_wholes():
+    for right in ((1, 2, 4), [9], np.array([3, 1])):
+        check_wholes("levels", right, 9, n_most=3, such_as=(1, 2))
+    for wrong in ((), 4, "12", {1: 2}, (1, 1, 1, 1), np.eye(2, dtype=int), None):
+        with pytest.raises(ValueError, match=r"must be a tuple of whole numbers, such as \(1, 2\), and of 3"):
+            check_wholes("levels", wrong, 9, n_most=3, such_as=(1, 2))
+    for wrong in ((0,), (1, 10), (1.0,), (True,)):
+        with pytest.raises(ValueError, match="at least 1 and at most 9 or a tuple of such"):
+            check_wholes("levels", wrong, 9, n_most=3, such_as=(1, 2))
 
 
 def test_check_positive():
@@ -74,6 +89,8 @@ def test_check_not_negative_without_a_meaning_of_zero():
     for wrong in (-1, np.nan, np.inf, "1", None, True):
         with pytest.raises(ValueError, match=r"smoothing=.* must be a number of at least 0\."):
             check_not_negative("smoothing", wrong)
+    with pytest.raises(ValueError, match=r"smoothing=101 must be a number of at least 0 and at most 100\."):
+        check_not_negative("smoothing", 101, most=100)
 
 
 @pytest.mark.parametrize("kind", ["u1", "i2", "?", "f2", "<f4", ">f4"])

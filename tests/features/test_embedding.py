@@ -1,5 +1,7 @@
 """Embedding: small networks made here, their preprocessing, and what it says to others."""
 
+import hashlib
+import json
 import pickle
 import shutil
 import sys
@@ -210,6 +212,60 @@ def test_network_that_is_not_whole(network, tmp_path):
     with pytest.raises(ValueError, match=r"apart\.onnx keeps weights in files of their own"):
         save(Embedding(tmp_path / "apart.onnx"), tmp_path / "model.nb")
     assert not (tmp_path / "model.nb").exists()
+
+
+def test_half_precision_in_a_model_file(tmp_path):
+    from nearboost.models import load, save
+
+    model = Embedding(convolution(tmp_path / "half.onnx", kind=HALF), output="maps", mean=0.5, std=0.25, crop=0.9)
+    save(model, tmp_path / "model.nb")
+    loaded = load(tmp_path / "model.nb")
+    np.testing.assert_array_equal(loaded.transform(IMAGES), model.transform(IMAGES))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(loaded)).transform(IMAGES), model.transform(IMAGES))
+
+
+@pytest.mark.parametrize(
+    "given", ["/etc/hostname", {"name": "x", "content": "/etc/hostname"}, None, {"name": "x"}]
+)
+def test_a_model_file_names_no_path(network, tmp_path, given):
+    from models.mutations import HEADER, members, with_header, written
+    from nearboost.models import ModelFileError, load, save
+
+    save(Embedding(network), tmp_path / "model.nb")
+    contents = members(tmp_path / "model.nb")
+    assert str(tmp_path).encode() not in b"".join(contents.values())
+    header = json.loads(contents[HEADER])
+    header["root"]["parameters"]["path_to_onnx"] = given
+    written(tmp_path / "changed.nb", with_header(contents, header))
+    with pytest.raises(ModelFileError, match="changed or damaged"):
+        load(tmp_path / "changed.nb")
+
+
+def field(number, content):
+    """A field of Protocol Buffers that holds bytes or another message."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+@pytest.mark.parametrize("tag", [b"\x0a", b"\x8a\x00", b"\x8a\x80\x00"])
+@pytest.mark.parametrize("length", [b"\x08", b"\x88\x00", b"\x88\x80\x80\x00"])
+@pytest.mark.parametrize("value_first", [False, True])
+def test_weights_elsewhere_however_they_are_spelt(tag, length, value_first):
+    """Numbers may be written with more bytes than they need, and fields in any order."""
+    key, value = tag + length + b"location", field(2, b"weights")
+    content = field(7, field(5, field(13, value + key if value_first else key + value)))  # graph, tensor, entry
+    [tensor] = onnx.load_from_string(content).graph.initializer
+    assert tensor.external_data[0].key == "location"
+    with pytest.raises(ValueError, match="keeps weights in files of their own"):
+        Network("apart.onnx", content, hashlib.sha256(content).hexdigest()).check()
+
+
+def test_limits_of_settings(network):
+    with pytest.raises(
+        ValueError, match="size=4096 must be a whole number of at least 1 and at most 2,048 or None"
+    ):
+        Embedding(network, size=4096).fit()
+    with pytest.raises(ValueError, match=r"crop=0\.01 keeps too little of an image; use 0\.1 or more"):
+        Embedding(network, crop=0.01).fit()
 
 
 def test_strips_beyond_all_bounds(network):

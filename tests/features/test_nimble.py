@@ -11,7 +11,8 @@ from features.pictures import Lazy, as_bytes, picture
 from features.real_images import files_of
 from nearboost.base.local_sets import LocalSets
 from nearboost.features.ica import GeneralizedGaussians, independent_directions
-from nearboost.features.nimble import Nimble, averaged
+from nearboost.features.nimble import Nimble
+from nearboost.features.windows import averaged
 from nearboost.inn.naive_bayes import NaiveBayesNN
 from reference import nimble as reference
 

@@ -9,8 +9,8 @@ from PIL import Image
 
 from cli.calling import call
 from cli.made import KINDS, image_folder, texture
-from nearboost.base.names import MODULES, SKLEARN
 from nearboost.cli.common import Exit
+from nearboost.models.names import MODULES, SKLEARN
 
 PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8")
 

@@ -16,9 +16,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import nearboost
 from models.fitted import rows
-from nearboost.base import model_archive, model_files
-from nearboost.base.model_files import read_header
 from nearboost.models import Model, ModelFileError, load, load_model, save
+from nearboost.models import archive as model_archive
+from nearboost.models.files import read_header
 from nearboost.models.info import read_summary
 
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
@@ -80,6 +80,11 @@ def replaced(good, path, content):
     return write(path, contents | {HEADER: json.dumps(header).encode()})
 
 
+def unn_of(header):
+    """The classifier in the header of the good file."""
+    return header["root"]["parameters"]["steps"][1][1]
+
+
 def test_rewritten_file_loads(good, tmp_path):
     """The tools of these tests make sound files when nothing is wrong."""
     assert load(with_header(good, tmp_path / "same", lambda header: None)).predict(rows()[0]).shape == (240,)
@@ -88,7 +93,7 @@ def test_rewritten_file_loads(good, tmp_path):
 @pytest.mark.parametrize("name", ["os.system", "Popen", "builtins.eval", "sklearn.FunctionTransformer", "", None])
 def test_name_that_is_not_in_the_table(good, tmp_path, name):
     def change(header):
-        header["root"]["object"] = name
+        header["root"]["class"] = name
 
     refused(with_header(good, tmp_path / "bad", change), "which is not in the table of names")
 
@@ -98,11 +103,11 @@ def test_nothing_is_imported_for_an_unknown_name(good, tmp_path):
     (tmp_path / "evil.py").write_text("raise SystemExit('imported')")
 
     def change(header):
-        header["root"] = {"object": "evil", "number": 0, "parameters": {}, "state": {}}
+        header["root"] = {"class": "evil", "parameters": {}, "state": {}}
 
     path = with_header(good, tmp_path / "bad", change)
     program = (
-        "import sys; from nearboost.base.model_files import load, ModelFileError\n"
+        "import sys; from nearboost.models import load, ModelFileError\n"
         f"try: load({str(path)!r})\n"
         "except ModelFileError: print('evil' in sys.modules, 'nearboost.boosting.unn' in sys.modules)"
     )
@@ -110,13 +115,6 @@ def test_nothing_is_imported_for_an_unknown_name(good, tmp_path):
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True
     )
     assert ended.stdout.split() == ["False", "False"]
-
-
-def test_methods_are_those_of_the_table(good, tmp_path):
-    def change(header):
-        header["root"] = {"method": [header["root"], "fit"]}
-
-    refused(with_header(good, tmp_path / "bad", change), "asks for the method 'fit'")
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "arrays/../../evil", "arrays/999.npy", "evil.py"])
@@ -140,7 +138,7 @@ def test_missing_array(good, tmp_path):
 
 def test_array_that_is_not_there(good, tmp_path):
     def change(header):
-        header["root"]["state"]["more"] = {"array": 10**6}
+        unn_of(header)["state"]["rows"] = {"array": 10**6}
 
     refused(with_header(good, tmp_path / "bad", change), "asks for the array 1000000")
 
@@ -179,44 +177,6 @@ def test_flipped_bits(good, tmp_path):
         except ModelFileError:
             n_refused += 1
     assert n_refused > 200
-
-
-def test_headers_changed_anywhere(good, tmp_path):
-    """With fitting checksums: whatever an entry becomes, loading ends with a model or a sentence."""
-    rng = np.random.default_rng(1)
-    strange = [None, -1, 1e308, "x", [], {}, {"array": -1}, {"array": 0}, {"same": 99}, {"slice": [1]}, [[[]]]]
-    strange += [
-        {"float": "x"},
-        {"sparse": ["csr_array", [-1, 2], 1, 2, 3]},
-        {"bytes": {"array": 0}},
-        {"dict": [[]]},
-    ]
-    strange += [
-        {"dict": [[[], 1]]},
-        {"tuple": 3},
-        {"random_state": 1},
-        {"scalar": 1},
-        {"texts": 7},
-        {"object": "Rows"},
-    ]
-    n_refused = 0
-    for _ in range(300):
-
-        def change(header):
-            spot, key = header, "root"
-            while rng.random() < 0.85:
-                below = spot[key]
-                if not isinstance(below, dict | list) or not below:
-                    break
-                keys = list(below) if isinstance(below, dict) else list(range(len(below)))
-                spot, key = below, keys[rng.integers(len(keys))]
-            spot[key] = strange[rng.integers(len(strange))]
-
-        try:
-            load(with_header(good, tmp_path / "bad", change))
-        except ModelFileError:
-            n_refused += 1
-    assert n_refused > 100
 
 
 def test_huge_declared_sizes(good, tmp_path, monkeypatch):
@@ -294,7 +254,7 @@ def test_deep_nesting(good, tmp_path):
         deep = []
         for _ in range(400):
             deep = [deep]
-        header["root"]["state"]["more"] = deep
+        unn_of(header)["parameters"]["class_weight"] = deep
 
     refused(with_header(good, tmp_path / "bad", change), "nested too deeply")
 
@@ -303,46 +263,39 @@ def test_sparse_matrices_that_point_beside_themselves(tmp_path):
     X, y = rows()
     model = nearboost.UNNClassifier(3, n_rounds=5).fit(X[:60], y[:60])
     model.coefficients_.indices[0] = 10**6
-    save(model, tmp_path / "bad")
-    refused(tmp_path / "bad", "does not fit together")
+    with pytest.raises(ModelFileError, match="coefficients_ cannot be saved: it must have indices below"):
+        save(model, tmp_path / "bad")
 
 
-def test_formats(good, tmp_path, monkeypatch):
+def test_formats(good, tmp_path):
     def newer(header):
         header["format"] = 99
 
-    refused(with_header(good, tmp_path / "new", newer), "knows formats up to 2; upgrade nearboost")
+    refused(with_header(good, tmp_path / "new", newer), "knows formats up to 3; upgrade nearboost")
 
     def older(header):
         header["format"] = 0
 
     old = with_header(good, tmp_path / "old", older)
     refused(old, "is of format 0, which is no longer read; load it with nearboost")
-    to_1 = {0: lambda header: header | {"format": 1}}
-    monkeypatch.setattr(model_files, "UPGRADES", {**model_files.UPGRADES, **to_1})
-    assert load(old).predict(rows()[0]).shape == (240,)
 
 
 def test_parameters_of_other_versions(good, tmp_path):
-    def unn(header):
-        return header["root"]["parameters"]["steps"][1]["tuple"][1]
-
     def without(header):
-        del unn(header)["parameters"]["balance"]
+        del unn_of(header)["parameters"]["balance"]
 
     assert load(with_header(good, tmp_path / "older", without))[1].balance == "uniform"
 
     def more(header):
-        unn(header)["parameters"]["invented"] = 1
+        unn_of(header)["parameters"]["invented"] = 1
 
-    refused(
-        with_header(good, tmp_path / "newer", more), "a UNNClassifier of another version, which differs in inv"
-    )
+    said = r"unnclassifier\.invented, which this version does not know; load it with the version of nearboost"
+    refused(with_header(good, tmp_path / "newer", more), said)
 
-    def record(header):
-        unn(header)["state"]["_calibration"]["state"]["invented"] = 1
+    def entry(header):
+        unn_of(header)["state"]["invented"] = 1
 
-    refused(with_header(good, tmp_path / "record", record), "another version, which differs in invented")
+    refused(with_header(good, tmp_path / "entry", entry), said)
 
 
 def test_other_scikit_learn(good, tmp_path):
@@ -376,7 +329,7 @@ def test_looking_into_a_file_is_fast(good):
 
 def test_header_alone(good):
     header = read_header(good)
-    assert header["root"]["object"] == "sklearn.Pipeline"
+    assert header["root"]["class"] == "sklearn.Pipeline"
     assert header["bytes"] > 1000
 
 
@@ -389,15 +342,15 @@ def named(text):
     [
         (FunctionTransformer(named), "model is of class sklearn.preprocessing.*FunctionTransformer"),
         (
-            make_pipeline(StandardScaler(), nearboost.ITML(named)),
-            r"model\.steps\[1\]\[1\]\..* is the function named",
+            make_pipeline(nearboost.ITML(named)),
+            r"model\.steps\[0\]\.itml\..* is the function named",
         ),
         (
             nearboost.UNNClassifier(class_weight={"a": named}),
-            r"model\.class_weight\['a'\]\[1\] is the function named",
+            r"model\.class_weight\['a'\] is the function named",
         ),
-        (nearboost.UNNClassifier(np.array([1, object()])), r"model\.n_neighbors is a ndarray of object"),
-        (nearboost.UNNClassifier(np.ma.array([1])), r"model\.n_neighbors is a MaskedArray"),
+        (nearboost.UNNClassifier(np.array([1, object()])), r"model\.n_neighbors is of class numpy\.ndarray"),
+        (nearboost.UNNClassifier(np.ma.array([1])), r"model\.n_neighbors is of class numpy\.ma"),
         (nearboost.UNNClassifier(nearboost.UNNClassifier), r"model\.n_neighbors is of class UNNClassifier"),
         (nearboost.UNNClassifier({1, 2}), r"model\.n_neighbors is of class builtins\.set"),
         (lambda: 0, "model is the function <lambda>"),
@@ -412,15 +365,19 @@ def test_refused_at_saving(model, message, tmp_path):
 
 
 def test_trees_of_scikit_learn(tmp_path):
+    """They are planted again from the rows."""
     X, y = rows()
     model = KNeighborsClassifier(algorithm="kd_tree").fit(X[:, :3], y)
-    with pytest.raises(ModelFileError, match=r"model\._tree is of class sklearn\.neighbors"):
-        save(model, tmp_path / "model.nb")
+    save(model, tmp_path / "model.nb")
+    loaded = load(tmp_path / "model.nb")
+    np.testing.assert_array_equal(loaded.predict_proba(X[:, :3]), model.predict_proba(X[:, :3]))
 
 
 def test_names_that_are_no_text(tmp_path):
     """Names of files may hold any bytes."""
-    model = nearboost.UNNClassifier(class_weight={"caf\udce9": 1.0})
+    X, y = rows()
+    model = nearboost.UNNClassifier(3, n_rounds=3, class_weight={"caf\udce9": 2.0})
+    model.fit(X[:60], np.where(y[:60] > 1, "caf\udce9", "tea"))
     save(model, tmp_path / "model.nb")
     assert load(tmp_path / "model.nb").class_weight == model.class_weight
 
@@ -433,12 +390,11 @@ def test_lists_that_hold_themselves(tmp_path):
 
 
 def test_objects_that_hold_themselves(tmp_path):
-    """These are no harm."""
-    model = nearboost.UNNClassifier()
-    model.n_rounds = model
-    save(model, tmp_path / "model.nb")
-    loaded = load(tmp_path / "model.nb")
-    assert loaded.n_rounds is loaded
+    X, y = rows()
+    model = make_pipeline(StandardScaler(), nearboost.KNNClassifier()).fit(X, y)
+    model.steps.append(("again", model))
+    with pytest.raises(ModelFileError, match="nested too deeply for a model file, or holds itself"):
+        save(model, tmp_path / "model.nb")
 
 
 def test_a_failed_save_leaves_the_old_file(good, tmp_path):
@@ -453,7 +409,7 @@ def test_a_failed_save_leaves_the_old_file(good, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda state: state["classes"]["tuple"].__setitem__(1, None),
+        lambda state: state["classes"].__setitem__(1, None),
         lambda state: state.pop("facts"),
         lambda state: state.__setitem__("facts", None),
         lambda state: state.__setitem__("classifier", {"tuple": []}),
@@ -463,20 +419,21 @@ def test_models_of_other_parts(change, tmp_path):
     """With a checksum that fits: whoever changes a header can write that as well."""
     X, y = rows()
     save(
-        Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c"), None, {"items": len(X)}), tmp_path / "a.nb"
+        Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c", "d"), None, {"items": len(X)}),
+        tmp_path / "a.nb",
     )
     path = with_header(
         tmp_path / "a.nb", tmp_path / "b.nb", lambda header: change(header["root"]["state"]) and None
     )
     for look in (load_model, read_summary):
-        with pytest.raises(ModelFileError, match=r"it was changed|of another version"):
+        with pytest.raises(ModelFileError, match="it was changed"):
             look(path)
 
 
-@pytest.mark.parametrize(("name", "said"), [("marks", "it was changed"), ("invented", "of another version")])
+@pytest.mark.parametrize(("name", "said"), [("marks", "it was changed"), ("invented", "does not know")])
 def test_models_of_more_parts(name, said, tmp_path):
     X, y = rows()
-    save(Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c"), None, {}), tmp_path / "a.nb")
+    save(Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c", "d"), None, {}), tmp_path / "a.nb")
     path = with_header(
         tmp_path / "a.nb", tmp_path / "b.nb", lambda header: header["root"]["state"].__setitem__(name, "none")
     )
@@ -487,7 +444,7 @@ def test_models_of_more_parts(name, said, tmp_path):
 def test_models_from_before_marks(tmp_path):
     """Of this format too: the field came later and has a default."""
     X, y = rows()
-    save(Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c"), None, {}), tmp_path / "a.nb")
+    save(Model(None, KNeighborsClassifier().fit(X, y), ("a", "b", "c", "d"), None, {}), tmp_path / "a.nb")
     path = with_header(tmp_path / "a.nb", tmp_path / "b.nb", lambda header: header["root"]["state"].pop("marks"))
     assert load_model(path).marks is None
 

@@ -7,49 +7,33 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from models.fitted import CLASSIFIERS, OF_IMAGES, OF_PATCHES, TRANSFORMERS, patches, pictures, queries, rows
-from nearboost.base.model_files import objects_in
-from nearboost.base.model_values import Encoder
+from models.fitted import queries, rows
 from nearboost.models import load
 from nearboost.models.info import read_summary
+from nearboost.models.names import MODULES, SKLEARN, schema_of
 
 HERE = Path(__file__).parent
 LAYOUT = HERE / "layout.json"
 CHANGED = (
-    "Objects keep other attributes than files of this format hold. Raise FORMAT in base/model_files.py, give "
-    "UPGRADES a function that makes the new header of an old one, and write layout.json anew."
+    "Schemas list other entries than files of this format hold. Make them optional, or raise FORMAT in "
+    "models/files.py with a way to read files of this one, and write layout.json anew."
 )
 
 
-def every_fitted():
-    X, y = rows()
-    yield from (make().fit(X, y) for make in CLASSIFIERS.values())
-    yield from (make().fit(X, y) for make in TRANSFORMERS.values())
-    yield from (make().fit(pictures()) for make in OF_IMAGES.values())
-    yield from (make().fit(patches(), ["a", "b"] * 5) for make in OF_PATCHES.values())
-
-
 def layout():
-    """The parameters and other attributes of each class of ours, over all examples."""
-    kept: dict[str, dict[str, set[str]]] = {}
-    for model in every_fitted():
-        for one in objects_in(Encoder().encode(model, "model")):
-            if not one["object"].startswith("sklearn."):
-                attributes = kept.setdefault(one["object"], {"parameters": set(), "state": set()})
-                for part, names in attributes.items():
-                    names.update(one[part])
-    return {name: {part: sorted(names) for part, names in kept[name].items()} for name in sorted(kept)}
+    """What files hold of each class of ours."""
+    ours = sorted(name for name in MODULES if not name.startswith(SKLEARN))
+    return {name: sorted(schema_of(name).state) for name in ours}
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_objects_keep_what_they_kept():
-    """A parameter may come: it gets its default where a file does not know it."""
+def test_files_hold_what_they_held():
+    """A parameter may come, with its default where a file does not know it, and so may an optional entry."""
     before, now = json.loads(LAYOUT.read_text()), layout()
-    assert {name: one["state"] for name, one in now.items()} == {
-        name: one["state"] for name, one in before.items()
-    }, CHANGED
-    for name, one in before.items():
-        assert set(one["parameters"]) <= set(now[name]["parameters"]), CHANGED
+    assert sorted(now) == sorted(before), CHANGED
+    for name, entries in now.items():
+        came = set(entries) - set(before[name])
+        assert not set(before[name]) - set(entries), CHANGED
+        assert came <= set(schema_of(name).optional), CHANGED
 
 
 @pytest.mark.filterwarnings("ignore:.*holds objects of scikit-learn")

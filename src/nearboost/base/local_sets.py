@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import getitem
-from typing import Any, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,7 +40,13 @@ class LocalSet:
 
 
 class NonTabularMixin:
-    """An estimator whose ``X`` is no matrix, but images or sets of descriptors; scikit-learn knows by its tags."""
+    """An estimator whose ``X`` is no matrix, but images or sets of descriptors; scikit-learn knows by its tags.
+
+    ``takes`` and ``gives`` say what goes in and comes out: "images", "sets" of local descriptors or "rows".
+    """
+
+    takes: ClassVar[str] = "sets"
+    gives: ClassVar[str] = "rows"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

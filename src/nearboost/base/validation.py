@@ -60,14 +60,33 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_whole(
-    name: str, value: object, least: int = 1, *, optional: bool = False, hint: str | None = None
+    name: str,
+    value: object,
+    least: int = 1,
+    *,
+    most: int | None = None,
+    optional: bool = False,
+    hint: str | None = None,
 ) -> None:
     """``value`` must be a whole number of at least ``least`` (or None, or what the ``hint`` names)."""
     if optional and value is None:
         return
-    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or value < least:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    if not is_whole or value < least or (most is not None and value > most):  # type: ignore[operator]
+        limit = "" if most is None else f" and at most {most:,}"
         other = (f" or {hint}" if hint else "") + (" or None" if optional else "")
-        raise ValueError(f"{name}={plain(value)} must be a whole number of at least {least}{other}.")
+        raise ValueError(f"{name}={plain(value)} must be a whole number of at least {least}{limit}{other}.")
+
+
+def check_wholes(name: str, values: Any, most: int, *, n_most: int, such_as: tuple[int, ...]) -> None:
+    """``values`` must be a tuple (or list, or array) of 1 to ``n_most`` whole numbers from 1 to ``most``."""
+    listed = isinstance(values, tuple | list | np.ndarray) and np.ndim(values) == 1
+    if not listed or not 0 < len(values) <= n_most:
+        raise ValueError(
+            f"{name}={values!r} must be a tuple of whole numbers, such as {such_as}, and of {n_most} at most."
+        )
+    for one in values:
+        check_whole(name, one, most=most, hint="a tuple of such")
 
 
 def check_positive(name: str, value: object, *, most: float = np.inf, optional: bool = False) -> None:
@@ -81,9 +100,10 @@ def check_positive(name: str, value: object, *, most: float = np.inf, optional: 
         raise ValueError(f"{name}={plain(value)} must be a number above 0{limit}{other}.")
 
 
-def check_not_negative(name: str, value: object, zero: str | None = None) -> None:
+def check_not_negative(name: str, value: object, zero: str | None = None, *, most: float = np.inf) -> None:
     """``value`` must be a finite number of at least 0; ``zero`` says what 0 means, where that needs saying."""
     is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not is_number or not 0 <= float(value) < np.inf:  # type: ignore[arg-type]
+    if not is_number or not 0 <= float(value) <= most or not np.isfinite(float(value)):  # type: ignore[arg-type]
         meant = "a number of at least 0" if zero is None else f"0, {zero}, or a number above 0"
-        raise ValueError(f"{name}={plain(value)} must be {meant}.")
+        limit = "" if np.isinf(most) else f" and at most {most:g}"
+        raise ValueError(f"{name}={plain(value)} must be {meant}{limit}.")

@@ -1,6 +1,7 @@
 """The estimator that all boosted neighbours share: validate, search, train, vote."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +14,24 @@ from nearboost.boosting.changing import GIVEN, Before, ChangingMixin
 from nearboost.boosting.engine import ORACLES, StepRule
 from nearboost.boosting.newton import ranking_width
 from nearboost.boosting.queries import LeveragedVote
+from nearboost.boosting.state import (
+    coefficients_of_voters,
+    collect_boosted,
+    restore_training,
+    restore_vote_rule,
+)
 from nearboost.boosting.training import Outcome, Recipe, choose_n_neighbors, train
 from nearboost.losses import get_loss
-from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph, keep_rows, repair_graph, wide_graph
+from nearboost.neighbors import (
+    METHODS,
+    METRICS,
+    Neighbors,
+    NeighborSearch,
+    check_graph,
+    keep_rows,
+    repair_graph,
+    wide_graph,
+)
 from nearboost.problem.given import GivenRows, anew, pose_problem
 from nearboost.problem.held_out import Calibration, Probabilities, calibrate, deal_folds, exact_match, find_seed
 from nearboost.problem.targets import Labels, TrainingSet, count_outside, find_coding, number_groups
@@ -145,14 +161,14 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         for name in [name for name in vars(self) if name.startswith("held_out_") or name == "exact_coefficients_"]:
             delattr(self, name)  # of an earlier fit
         warn_of_doubts(outcome, recipe)
-        self._data, self._kept, self._labels, self._kept_recipe = data, kept, data.labels, recipe
+        self._data, self._kept, self._labels = data, kept, data.labels
         self._vote_rule = outcome.vote_rule
         self.n_neighbors_ = n_neighbors
         self.neighbors_ = graph.first(n_neighbors)
         self._graph = graph
         self._keep(outcome)
         self._calibrate(outcome)
-        self._prepare_queries(outcome)
+        self._prepare_queries(outcome, recipe)
         return self
 
     def _keep(self, outcome: Outcome) -> None:
@@ -186,18 +202,19 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
     def _make_calibration(self, temperature: float, intercept: NDArray[np.float64]) -> Probabilities:
         return Calibration(temperature, intercept, self._labels.multilabel)
 
-    def _prepare_queries(self, outcome: Outcome) -> None:
+    def _prepare_queries(self, outcome: Outcome, recipe: Recipe) -> None:
         """Everything a query needs: what is searched, who may vote, and what voters add to scores."""
-        data, recipe = self._data, self._kept_recipe
+        data = self._data
         from_prototypes = recipe.vote_from == "prototypes"
         searched = outcome.prototypes if from_prototypes else slice(None)
         self._searched_rows = self._kept[searched]
         silent_rest = not from_prototypes and recipe.n_prototypes is not None
         self._may_vote = outcome.prototypes if silent_rest else None
-        start = self.start_coefficient_ * data.voter_weight[searched]
+        self._voter_labels = data.labels.take(searched)
+        self._start = self.start_coefficient_ * data.voter_weight[searched]
+        self._prior = data.labels.shares(data.weights.product)
         coefficients = outcome.learned.coefficients[searched]
-        prior = data.labels.shares(data.weights.product)
-        self._leverage = recipe.rule.leverage(coefficients, data.labels.take(searched), start, prior)
+        self._leverage = recipe.rule.leverage(coefficients, self._voter_labels, self._start, self._prior)
         self._search = recipe.build_search(data.X[searched]) if len(self._searched_rows) else None
 
     def prune(self, n_prototypes: int | float) -> Self:
@@ -227,11 +244,52 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         graph, _ = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
         return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
 
+    @property
+    def _holds_training_rows(self) -> bool:
+        """Whether a model file keeps all training rows and their graph: where all of them vote on queries."""
+        return hasattr(self, "_data") and len(self._searched_rows) == len(self._data.X)
+
     def model_state(self) -> dict[str, Any]:
-        """What a model file keeps: the training rows and their graph only where all rows vote on queries."""
-        only_training = ("_data", "_graph", "neighbors_", *GIVEN)
-        has_all = not hasattr(self, "_data") or len(self._searched_rows) == len(self._data.X)
-        return {name: value for name, value in vars(self).items() if has_all or name not in only_training}
+        """What a model file keeps."""
+        return collect_boosted(self) if hasattr(self, "_leverage") else {}
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Make everything else from what a model file keeps."""
+        for name in (name for name in state if name.endswith("_")):
+            setattr(self, name, state[name])
+        self._voter_labels = Labels(state["members"], len(self.classes_), state["multilabel"])
+        self._labels, self._searched_rows = self._voter_labels, state["row_numbers"]
+        self._start, self._prior = state["start"], state["prior"]
+        positions = np.searchsorted(self._searched_rows, self.prototypes_)
+        self._may_vote = positions if state["only_prototypes_vote"] else None
+        self._vote_rule = restore_vote_rule(state, self.n_jobs)
+        self._calibration = self._restore_calibration(state["calibrated_by"])
+        coefficients = coefficients_of_voters(state)
+        rule = self._restore_step_rule()
+        self._leverage = rule.leverage(coefficients, self._voter_labels, self._start, self._prior)
+        self._search = None
+        if len(state["rows"]):
+            self._search = NeighborSearch(
+                state["rows"],
+                state["metric"],
+                method=state["search"],
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+                copy=False,
+            )
+        if "graph_indices" in state:
+            self._data, self._graph = restore_training(state, self._voter_labels)
+            self._kept, self._graph_given = self._searched_rows, state["graph_given"]
+            self.neighbors_ = self._graph.first(self.n_neighbors_)
+            for name in (name for name in GIVEN if name[1:] in state):  # older files lack them
+                setattr(self, name, state[name[1:]])
+
+    def _restore_step_rule(self) -> StepRule:
+        """The rule that says what coefficients mean."""
+        return self._make_step_rule()
+
+    def _restore_calibration(self, kind: str) -> Probabilities:
+        return Calibration(self.temperature_, self.intercept_, self._labels.multilabel)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""

@@ -1,19 +1,29 @@
 """Plain k-NN on the same search and the same votes: the contender that learns nothing."""
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Choice, Misfit
+from nearboost.base.schema import CLASSES, Schema, of_rows
 from nearboost.base.validation import check_choice, check_whole, validate_rows
+from nearboost.boosting.state import ROWS
 from nearboost.neighbors import METHODS, METRICS, NeighborSearch
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import GivenRows, anew
 from nearboost.problem.targets import class_members, encode_classes
 from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
+
+
+def _check_search(state: Mapping[str, Any]) -> None:
+    if state["metric"] not in METHODS[state["search"]].metrics:
+        raise Misfit("must search by a metric that its search knows")
+    if len(np.unique(state["codes"])) != len(state["classes_"]):
+        raise Misfit("must have rows of each class")
 
 
 class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
@@ -56,6 +66,17 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     0.9866666666666667
     """
 
+    model_schema: ClassVar[Schema] = of_rows(
+        {
+            **ROWS,
+            **CLASSES,
+            "codes": Array("int64", ("n_voters",), low=0, below="n_classes"),
+            "metric": Choice(*METRICS),
+            "search": Choice(*METHODS),
+        },
+        check=_check_search,
+    )
+
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -92,10 +113,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
 
     def _learn(self, X: NDArray[np.floating], y: NDArray[Any]) -> Self:
         self.classes_, encoded = encode_classes(y)
-        if self.n_neighbors > len(X):
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} is too many for n_samples={len(X)}; use {len(X)} or fewer."
-            )
+        self._check_enough(len(X))
         self._members = class_members(encoded)
         self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs, copy=False)
         self._n_samples = len(X)
@@ -140,6 +158,30 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     def _given(self) -> GivenRows:
         check_is_fitted(self)
         return GivenRows(self._search.rows.X, self.classes_[self._members.indices], None, None)
+
+    def _check_enough(self, n_samples: int) -> None:
+        if self.n_neighbors > n_samples:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} is too many for n_samples={n_samples}; use {n_samples} or fewer."
+            )
+
+    def model_state(self) -> dict[str, Any]:
+        """What a model file keeps: rows and their classes."""
+        if not hasattr(self, "_search"):
+            return {}
+        self._check_enough(self._n_samples)
+        search = {"rows": self._search.rows.X, "metric": self._search.rows.metric, "search": self._search.method}
+        return {**vars(self), **search, "codes": self._members.indices.astype(np.int64)}
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Index the rows of a model file again."""
+        self._check_enough(len(state["rows"]))
+        for name in (name for name in state if name.endswith("_")):
+            setattr(self, name, state[name])
+        self._members, self._n_samples = class_members(state["codes"]), len(state["rows"])
+        self._search = NeighborSearch(
+            state["rows"], state["metric"], method=state["search"], n_jobs=self.n_jobs, copy=False
+        )
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""

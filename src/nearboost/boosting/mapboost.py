@@ -223,8 +223,11 @@ class MAPBoostClassifier(WeightForAll):
             return super()._make_calibration(temperature, intercept)
         return self._posterior()
 
+    def _restore_calibration(self, kind: str) -> Probabilities:
+        return self._posterior() if kind == "posterior" else super()._restore_calibration(kind)
+
     def _posterior(self) -> MapPosterior:
-        return MapPosterior(2 if self.one_vs_all else self._labels.n_classes, self._labels.multilabel)
+        return MapPosterior(2 if self._was_one_vs_all else self._labels.n_classes, self._labels.multilabel)
 
     def check_parameters(self) -> None:
         super().check_parameters()

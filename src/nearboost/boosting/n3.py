@@ -1,12 +1,16 @@
 """N3: nearest neighbours boosted by Newton steps."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from nearboost.base.entries import ListOf
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice
 from nearboost.boosting.classifier import WeightPerClass, default_rounds
 from nearboost.boosting.engine import StepRule
 from nearboost.boosting.newton import NewtonRule
 from nearboost.boosting.rational import MOST_ROUNDS, MOST_ROWS, RationalRule, exact_coefficients
+from nearboost.boosting.state import FRACTIONS, boosted, restore_fractions
 from nearboost.boosting.training import Outcome
 from nearboost.losses import get_loss
 
@@ -134,6 +138,7 @@ class N3Classifier(WeightPerClass):
     """
 
     _losses = ("log", "binlog", "mat", "hinge", "squared")
+    model_schema: ClassVar[Schema] = boosted(exact_coefficients_=ListOf(FRACTIONS))
 
     def __init__(
         self,
@@ -212,6 +217,11 @@ class N3Classifier(WeightPerClass):
                 f'use {MOST_ROWS} or fewer, or arithmetic="float".'
             )
         return min(MOST_ROUNDS, default_rounds(n_rows, n_classes)) if self.n_rounds is None else self.n_rounds
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        super().restore_model_state(state)
+        if "exact_coefficients_" in state:
+            self.exact_coefficients_ = [restore_fractions(one) for one in state["exact_coefficients_"]]
 
     def _keep(self, outcome: Outcome) -> None:
         super()._keep(outcome)

@@ -1,14 +1,17 @@
 """What MLNN and MAPBoost share: one weight per example for all classes, by the exponential risk of edges."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.entries import ListOf
 from nearboost.base.progress import Advance
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_flag, check_positive
 from nearboost.boosting.classifier import LeveragedNeighborsClassifier, default_rounds
 from nearboost.boosting.engine import (
@@ -20,6 +23,7 @@ from nearboost.boosting.engine import (
     leverage_voters,
     run_from,
 )
+from nearboost.boosting.state import THEORY, boosted
 from nearboost.boosting.training import Outcome
 from nearboost.kernels.records import EdgeMeasures, EdgeState, EdgeStep
 from nearboost.problem.targets import Labels
@@ -231,6 +235,7 @@ class WeightForAll(LeveragedNeighborsClassifier):
     start = "zero"
     oracle = "delta"
     _normalised: bool  # whether scores are divided by the weight of the voters
+    model_schema: ClassVar[Schema] = boosted(diagnostics_=ListOf(THEORY))
 
     @property
     def _multilabel(self) -> bool:  # type: ignore[override]
@@ -239,6 +244,20 @@ class WeightForAll(LeveragedNeighborsClassifier):
     def _make_step_rule(self) -> StepRule:
         alike = self._make_vote_rule().alike
         return EdgeRule(self.one_vs_all, alike, self.smoothing == "always", self._normalised)
+
+    @property
+    def _was_one_vs_all(self) -> bool:
+        """Whether the fit learned one weight for each class, whatever the parameter says now."""
+        return not isinstance(self.coefficients_, np.ndarray)
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        super().restore_model_state(state)
+        self.diagnostics_ = [Diagnostics(**one) for one in state["diagnostics_"]]
+        if isinstance(self._vote_rule, KernelVotes):
+            self.sigma_ = self._vote_rule.sigma
+
+    def _restore_step_rule(self) -> StepRule:
+        return EdgeRule(self._was_one_vs_all, votes_alike=False, always_smooth=False, normalised=self._normalised)
 
     def _rounds(self, n_rows: int, n_classes: int) -> int:
         if self.n_rounds is not None:

@@ -1,10 +1,12 @@
 """UNN: universal nearest neighbours."""
 
-from typing import Any
+from typing import Any, ClassVar
 
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_positive
 from nearboost.boosting.classifier import WeightPerClass
 from nearboost.boosting.engine import StepRule
+from nearboost.boosting.state import boosted
 from nearboost.boosting.universal import BALANCES, UniversalRule
 from nearboost.losses import get_loss
 from nearboost.votes import PlainVotes, VoteRule
@@ -137,6 +139,7 @@ class UNNClassifier(WeightPerClass):
     """
 
     _losses = ("exp", "log", "mat")
+    model_schema: ClassVar[Schema] = boosted()
 
     def __init__(
         self,

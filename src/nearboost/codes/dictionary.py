@@ -44,31 +44,28 @@ class Dictionary:
     how : parameters that `check_coding` has passed
     sizes : how many samples each part has, the parts following each other; each makes codes of its own. None means
         one part.
-
-    Attributes
-    ----------
-    gram_seconds : how long it took to compute the distances between all samples, 0 where that was not done
     """
 
     def __init__(self, X: NDArray[Any], how: CodingParameters, sizes: NDArray[np.int64] | None = None) -> None:
         self.samples = X
         self.series = make_series(how)
         self.starts = np.concatenate([[0], np.cumsum([len(X)] if sizes is None else sizes)])
-        self.gram_seconds = 0.0
         self._verbose = how.verbose
         self._codes_at_once = TERMS_PER_BLOCK // max(self.series.n_terms, how.neighborhood or 0)
         self._picker: TermPicker
         if how.metric == "l2" and how.neighborhood is None:
             rows = NeighborSearch(X, "l2", n_jobs=how.n_jobs, copy=False).rows
-            products = ProductTerms(rows, self.starts, self.series, how.gram_memory)
-            self.gram_seconds = products.build_gram(how.verbose)
-            self._picker = products
+            self._picker = ProductTerms(rows, self.starts, self.series, how.gram_memory)
         else:
             self._picker = PartwiseTerms(X, self.starts, self.series, how)
 
     @property
     def n_parts(self) -> int:
         return len(self.starts) - 1
+
+    def build_gram(self) -> float:
+        """Compute the distances between all samples, if they help and fit in memory; the seconds it took."""
+        return self._picker.build_gram(self._verbose) if isinstance(self._picker, ProductTerms) else 0.0
 
     def codes(
         self, Q: NDArray[Any], own: NDArray[np.int32] | None = None, advance: Advance | None = None

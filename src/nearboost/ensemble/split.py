@@ -2,9 +2,9 @@
 
 import copy
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from nearboost.base.entries import Choice, ListOf, Misfit, Part
 from nearboost.base.mapping import check_map, is_mapped
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_positive, check_whole, validate_rows
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin, voters_of
@@ -91,6 +93,11 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
     0.929
     """
 
+    model_schema: ClassVar[Schema] = of_rows(
+        {"normalization_used": Choice(*NORMALIZATIONS, None), "estimators_": ListOf(Part(can="predict"))},
+        parameters={"estimator": Part(can="predict", fitted=False)},
+    )
+
     def __init__(
         self,
         estimator: Any,
@@ -134,13 +141,7 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
             fit_params["sample_weight"] = sample_weight
         X, y = validate_rows(self, X, y)
         check_classification_targets(y)
-        n_features = X.shape[1]
-        if self.n_splits > n_features:
-            raise ValueError(
-                f"n_splits={self.n_splits} is more than n_features={n_features}; use {n_features} or fewer."
-            )
-        edges = [n_features * i // self.n_splits for i in range(self.n_splits + 1)]
-        self.parts_ = [slice(*ends) for ends in pairwise(edges)]
+        self.parts_ = cut_evenly(X.shape[1], self.n_splits)
         self._on_disk, self._normalization = is_mapped(X), self.normalization  # queries are treated as these rows
         self.estimators_: list[Any] = []
         with progress_bar("Fitting parts", self.n_splits, self.verbose) as advance:
@@ -151,6 +152,22 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
                 advance()
         self.classes_ = self.estimators_[0].classes_
         return self
+
+    def model_state(self) -> dict[str, Any]:
+        """What is kept in a file; nothing before `fit`."""
+        return {**vars(self), "normalization_used": self._normalization} if hasattr(self, "classes_") else {}
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Take the fitted classifiers of a file, which must fit their parts."""
+        set_fitted(self, state)
+        self.parts_ = cut_evenly(self.n_features_in_, len(self.estimators_))
+        self._on_disk, self._normalization = False, state["normalization_used"]
+        self.classes_ = self.estimators_[0].classes_
+        for part, one in zip(self.parts_, self.estimators_, strict=True):
+            if not hasattr(one, POSTERIORS[self.posterior]) or one.n_features_in_ != part.stop - part.start:
+                raise Misfit("must have a classifier for each part")
+            if not np.array_equal(one.classes_, self.classes_):
+                raise Misfit("must have classifiers of the same classes")
 
     def part_posteriors(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The posteriors of each part in turn.
@@ -210,6 +227,14 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
                 f"{type(self.estimator).__name__} has no {POSTERIORS[self.posterior]}, which "
                 f"posterior={self.posterior!r} needs; {other}."
             )
+
+
+def cut_evenly(n_features: int, n_splits: int) -> list[slice]:
+    """Parts of consecutive features; sizes differ by at most one."""
+    if n_splits > n_features:
+        raise ValueError(f"n_splits={n_splits} is more than n_features={n_features}; use {n_features} or fewer.")
+    edges = [n_features * i // n_splits for i in range(n_splits + 1)]
+    return [slice(*ends) for ends in pairwise(edges)]
 
 
 def unit_parts(rows: NDArray[Any], order: int) -> NDArray[Any]:

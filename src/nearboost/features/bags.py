@@ -1,11 +1,14 @@
 """BagOfFeatures: how often an image's descriptors are nearest to each visual word."""
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.local_sets import LocalSet
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_whole
-from nearboost.features.base import NORMS, SetEncoder, as_seed, normalised
+from nearboost.features.base import DESCRIPTOR_LENGTH, NORMS, SetEncoder, as_seed, normalised, numbers
 from nearboost.features.clustering import k_means, nearest_centers
 
 
@@ -51,6 +54,13 @@ class BagOfFeatures(SetEncoder):
     ((4, 3), array([1., 1., 1., 1.], dtype=float32))
     """
 
+    model_schema: ClassVar[Schema] = Schema(
+        {
+            "n_features_in_": DESCRIPTOR_LENGTH,
+            "words_": numbers("n_words", "n_features", by_rows=True, least=1),
+        }
+    )
+
     def __init__(
         self,
         n_words: int = 500,
@@ -88,9 +98,6 @@ class BagOfFeatures(SetEncoder):
         """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_words", self.n_words)
         check_whole("max_rounds", self.max_rounds)
-        self._check_encoding()
-
-    def _check_encoding(self) -> None:
         check_choice("norm", self.norm, NORMS)
 
     def _encode(self, values: NDArray[np.float32], one: LocalSet, i: int) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """What descriptors share: those ready without a fit, and those that encode sets of local descriptors."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,18 +9,25 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Size
 from nearboost.base.images import MAX_PIXELS, as_grey, as_images, in_unit_range, needs, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_whole
 
 NORMS = ("l2", "l1", None)
+MOST_NUMBERS = 2**22  # of a row
+DESCRIPTOR_LENGTH = Size(1, name="n_features")
 NOT_FINITE = "The descriptors hold NaN or infinite values; check how they were made."
 
 
 class FixedDescriptor(NonTabularMixin, BaseEstimator):
     """An estimator that learns nothing and is ready without `fit`; scikit-learn knows by its tags."""
+
+    takes: ClassVar[str] = "images"
+    model_schema: ClassVar[Schema] = Schema({})
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -133,7 +140,7 @@ class SetEncoder(ClassNamePrefixFeaturesOutMixin, DescriptorLearner):
             One row per image.
         """
         check_is_fitted(self)
-        self._check_encoding()
+        self.check_parameters()  # some may be changed after fit
         sets = LocalSets.of(X)
 
         def encode(i: int) -> NDArray[Any] | float:
@@ -143,8 +150,9 @@ class SetEncoder(ClassNamePrefixFeaturesOutMixin, DescriptorLearner):
 
         return stack_rows(self, len(sets), encode)
 
-    def _check_encoding(self) -> None:
-        """Check the settings that may be changed after `fit`."""
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        raise NotImplementedError
 
     def _encode(self, values: NDArray[np.float32], one: LocalSet, i: int) -> NDArray[Any]:
         """The row of image ``i``, whose descriptors are ``values``."""
@@ -162,6 +170,17 @@ def stack_rows(estimator: Any, n_rows: int, describe: Callable[[int], Any]) -> N
     with one_matrix_thread(), progress_bar(title, n_rows, estimator.verbose) as advance:
         map_in_threads(work, range(n_rows), estimator.n_jobs, advance)
     return rows
+
+
+def check_length(n_numbers: int, advice: str) -> None:
+    """Refuse settings by which a single image would fill the memory."""
+    if n_numbers > MOST_NUMBERS:
+        raise ValueError(f"A row would have {n_numbers:,} numbers, more than {MOST_NUMBERS:,}; {advice}.")
+
+
+def numbers(*shape: str, dtype: str = "float32", most: float = 1e18, **more: Any) -> Array:
+    """An entry of numbers whose squares float32 can hold."""
+    return Array(dtype, shape, low=-most, high=most, **more)
 
 
 def as_seed(random_state: int | np.random.RandomState | None) -> int:

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_grey, as_images, in_unit_range, needs, pixels_of
-from nearboost.base.validation import check_choice, check_flag, check_whole
-from nearboost.features.base import FixedDescriptor, stack_rows
+from nearboost.base.validation import check_choice, check_flag, check_whole, check_wholes
+from nearboost.features.base import FixedDescriptor, check_length, stack_rows
 
 SURROUND = 3.0  # the wider Gaussian's deviation over the narrower one's
+LARGEST_SCALE, MOST_SCALES = 10, 16
 REACH = 4.0  # deviations after which a Gaussian is cut off
 
 
@@ -25,7 +26,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
     Parameters
     ----------
     scales : tuple of int, default=(1, 2, 3, 4)
-        One histogram per scale; 1 is the finest.
+        One histogram per scale, up to 16; 1 is the finest, 10 the coarsest.
     bins : int, default=256
         Bins per histogram, between −200 and 200.
     regions : int, default=1
@@ -141,22 +142,16 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
-        if (
-            not isinstance(self.scales, Sequence | np.ndarray)
-            or isinstance(self.scales, str)
-            or not len(self.scales)
-        ):
-            raise ValueError(f"scales={self.scales!r} must be a tuple of whole numbers, such as (1, 2, 3, 4).")
-        for scale in self.scales:
-            check_whole("scales", scale, hint="a tuple of such")
+        check_wholes("scales", self.scales, LARGEST_SCALE, n_most=MOST_SCALES, such_as=(1, 2, 3, 4))
         check_whole("bins", self.bins)
         check_whole("regions", self.regions)
         check_flag("root", self.root)
         check_choice("scaling", self.scaling, SCALINGS)
+        check_length(self._n_features_out, "use fewer scales, bins or regions")
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.scales) * self.regions * self.bins
+        return len(self.scales) * int(self.regions) * int(self.bins)
 
 
 def blurred(pixels: NDArray[np.float32], deviation: float) -> NDArray[np.float32]:

@@ -1,7 +1,7 @@
 """How a local descriptor becomes weights of visual words, and how the words are learned."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,26 @@ from nearboost.neighbors import NeighborSearch
 CODINGS = ("inn", "sparse", "llc", "hard")
 REGULARIZATION = {"inn": 0.1, "sparse": 0.15, "llc": 1e-4}  # as in their papers or programs
 BATCH = 1024  # descriptors between two changes of the atoms
+AT_ONCE = 1024  # descriptors whose near words are laid out
 FORGETTING = 3.0  # how fast codes by earlier atoms lose weight
 
 Code = Callable[[NDArray[np.float32]], csr_array]
 
 
-def code_by(coding: str, words: NDArray[np.float32], regularization: float, n_neighbors: int) -> Code:
-    """What turns descriptors into weights of the words, one row each."""
-    if coding == "inn":
-        return INNCoder(regularization, n_jobs=1).fit(words).transform
-    if coding == "sparse":
-        return L1Dictionary(words, regularization, n_jobs=1).codes
-    return NearWords(words, regularization, n_neighbors if coding == "llc" else 1).codes
+class Coding(NamedTuple):
+    """How descriptors are coded: one of `CODINGS`, its λ or β, and how many words a code may have ("llc")."""
+
+    coding: str
+    regularization: float
+    n_near: int
+
+    def by(self, words: NDArray[np.float32], gram_memory: float | None = None) -> Code:
+        """What turns descriptors into weights of the words, one row each; see `INNCoder` for ``gram_memory``."""
+        if self.coding == "inn":
+            return INNCoder(self.regularization, gram_memory=gram_memory, n_jobs=1).fit(words).transform
+        if self.coding == "sparse":
+            return L1Dictionary(words, self.regularization, n_jobs=1).codes
+        return NearWords(words, self.regularization, self.n_near).codes
 
 
 class NearWords:
@@ -44,15 +52,19 @@ class NearWords:
 
     def codes(self, values: NDArray[np.float32]) -> csr_array:
         near = self.search.search(values, self.n_near).indices
+        blocks = [slice(start, start + AT_ONCE) for start in range(0, len(values), AT_ONCE)]
+        weights = np.concatenate([self._weights(values[block], near[block]) for block in blocks])
+        ends = np.arange(0, near.size + 1, self.n_near)
+        return csr_array((weights.ravel(), near.ravel(), ends), shape=(len(values), len(self.words)))
+
+    def _weights(self, values: NDArray[np.float32], near: NDArray[Any]) -> NDArray[np.float64]:
         apart = self.words[near].astype(np.float64) - values[:, np.newaxis]
         gram = apart @ apart.transpose(0, 2, 1)
         ridge = self.regularization * np.trace(gram, axis1=1, axis2=2)
         ridge[ridge == 0] = 1.0  # the descriptor is the word, and all near words are one
         damped = gram + ridge[:, np.newaxis, np.newaxis] * np.eye(self.n_near)
         weights = np.linalg.solve(damped, np.ones((1, self.n_near, 1)))
-        weights = weights[..., 0] / weights.sum(axis=1)
-        ends = np.arange(0, near.size + 1, self.n_near)
-        return csr_array((weights.ravel(), near.ravel(), ends), shape=(len(values), len(self.words)))
+        return np.asarray(weights[..., 0] / weights.sum(axis=1))
 
 
 def learn_atoms(

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from nearboost.base.images import as_color
 from nearboost.features.grid import CELLS, GridDescriptor, Patches
 
-N_NUMBERS = 6  # of a cell: three means, three deviations
+PER_CELL = 6  # three means, three deviations
 
 
 class LocalColor(GridDescriptor):
@@ -22,7 +22,8 @@ class LocalColor(GridDescriptor):
         About this many patches per image instead of a fixed step, never more, shared evenly between the sizes;
         small images have fewer. None uses ``step``.
     bin_sizes : tuple of int, default=(4, 6, 8)
-        Cell sizes in pixels; a patch is four cells wide. Images smaller than a patch are extended by their border.
+        Cell sizes in pixels, up to 8 and each at most 32; a patch is four cells wide. Images smaller than a patch
+        are extended by their border.
     scaling : {"dtype", "image"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
 
@@ -44,17 +45,19 @@ class LocalColor(GridDescriptor):
     array([1., 0., 0., 0., 0., 0.], dtype=float32)
     """
 
+    _n_features_out = PER_CELL * CELLS**2
+
     def _prepare(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
         from nearboost.kernels.images import integrals
 
         height, width = pixels.shape[:2]
-        sums = np.empty((height + 1, width + 1, N_NUMBERS))
+        sums = np.empty((height + 1, width + 1, PER_CELL))
         integrals(np.ascontiguousarray(as_color(pixels)), sums)
         return sums
 
     def _values(self, prepared: NDArray[np.float64], patches: Patches) -> NDArray[np.float32]:
         from nearboost.kernels.images import cell_statistics
 
-        values = np.empty((len(patches.rows) * len(patches.columns), N_NUMBERS * CELLS**2), dtype=np.float32)
+        values = np.empty((len(patches.rows) * len(patches.columns), self._n_features_out), dtype=np.float32)
         cell_statistics(prepared, patches.rows, patches.columns, patches.bin_size, values)
         return values

@@ -2,24 +2,30 @@
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 
+from nearboost.base.entries import Array, Coded, Fields, Misfit, Reader, Sizes, Spec, Text, Writer
 from nearboost.base.images import as_color, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_positive, check_whole
 from nearboost.features.base import FixedDescriptor, resized_to
 
 USUAL_SIZE = 224  # of networks that take any
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
-ELSEWHERE = b"\x0a\x08location\x12"  # how an ONNX file says that a tensor lies in another file
+LARGEST_SIZE = 2048
+LEAST_CROP = 0.1
+# How an ONNX file says that a tensor lies elsewhere: the text "location" in field 1, however numbers are spelt.
+ELSEWHERE = re.compile(rb"(\x0a|\x8a\x80*\x00)(\x08|\x88\x80*\x00)location")
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -75,7 +81,7 @@ class Network:
         """Refuse bytes that do not fit their hash, and weights that lie in other files."""
         if hashlib.sha256(self.content).hexdigest() != self.sha256:
             raise ValueError(f"The network {self.name} does not fit its hash; fetch the model file again.")
-        if ELSEWHERE in self.content:
+        if ELSEWHERE.search(self.content):
             raise ValueError(
                 f"The network {self.name} keeps weights in files of their own, which a model file cannot hold; "
                 "save the network as one file."
@@ -83,6 +89,27 @@ class Network:
 
     def __repr__(self) -> str:
         return f"Network({self.name!r}, sha256={self.sha256!r})"
+
+
+class NetworkEntry(Spec):
+    """A network in a model file: its bytes in place of its path, and the name that it had."""
+
+    fields = Fields({"name": Text(1000), "content": Array("uint8", (None,))})
+
+    def check(self, value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, Network):
+            raise Misfit("must be a network")
+
+    def encode(self, value: Any, where: str, writer: Writer) -> Coded:
+        network = value if isinstance(value, Network) else Network.read(value)
+        content = np.frombuffer(network.content, np.uint8)
+        return self.fields.encode({"name": network.name, "content": content}, where, writer)
+
+    def decode(self, coded: Coded, where: str, reader: Reader) -> Network:
+        found = self.fields.decode(coded, where, reader)
+        self.fields.check(found, {})
+        content = found["content"].tobytes()
+        return Network(found["name"], content, hashlib.sha256(content).hexdigest())
 
 
 class Embedding(TransformerMixin, FixedDescriptor):
@@ -96,9 +123,9 @@ class Embedding(TransformerMixin, FixedDescriptor):
     path_to_onnx : str, path or Network
         The network. It must have one input, of shape (1 or any, channels, height, width) or with channels last.
     size : int or None, default=None
-        Height and width in pixels. None takes the network's own, or 224 if it takes any.
+        Height and width in pixels, at most 2048. None takes the network's own, or 224 if it takes any.
     crop : float, default=0.875
-        Fraction of the resized image's shorter side that is kept, at most 1.
+        Fraction of the resized image's shorter side that is kept, from 0.1 to 1.
     mean : tuple of float or float, default=(0.485, 0.456, 0.406)
         Mean of each channel of pixels in [0, 1], or one for all; the default is ImageNet's.
     std : tuple of float or float, default=(0.229, 0.224, 0.225)
@@ -116,6 +143,11 @@ class Embedding(TransformerMixin, FixedDescriptor):
     check size, crop, mean and deviation. Images go through it one at a time, so that a row does not depend on the
     others. A network whose weights lie in separate files is told from another by its main file alone.
 
+    A model file holds the network itself, weights included, and no path. A network is a program: what is promised
+    of model files does not extend to it. Loading one neither reads other files nor imports anything, but how
+    long the network takes, how much memory it fills and whether onnxruntime bears its content is up to whoever
+    made it, so load networks from people you trust.
+
     Examples
     --------
     >>> from nearboost.features import Embedding
@@ -123,6 +155,8 @@ class Embedding(TransformerMixin, FixedDescriptor):
     >>> rows.shape  # doctest: +SKIP
     (2, 2048)
     """
+
+    model_schema: ClassVar[Schema] = Schema({}, parameters={"path_to_onnx": NetworkEntry()})
 
     def __init__(
         self,
@@ -190,8 +224,10 @@ class Embedding(TransformerMixin, FixedDescriptor):
 
     def _prepare(self) -> tuple[Input, str]:
         """What the network takes, and the name of the output."""
-        check_whole("size", self.size, optional=True)
+        check_whole("size", self.size, most=LARGEST_SIZE, optional=True)
         check_positive("crop", self.crop, most=1.0)
+        if self.crop < LEAST_CROP:
+            raise ValueError(f"crop={self.crop:g} keeps too little of an image; use {LEAST_CROP:g} or more.")
         inputs, outputs = self._session.get_inputs(), [one.name for one in self._session.get_outputs()]
         if len(inputs) != 1:
             raise ValueError(f"{self.path_to_onnx} has {len(inputs)} inputs; give a network that has one, images.")
@@ -241,12 +277,6 @@ class Embedding(TransformerMixin, FixedDescriptor):
             raise ValueError(f"path_to_onnx={str(path)!r} is not a file; give that of a network.")
         return path
 
-    def model_state(self) -> dict[str, Any]:
-        """What a model file keeps: the settings, and the network itself in place of its path."""
-        source = self._source()
-        network = source if isinstance(source, Network) else Network.read(source)
-        return self.__getstate__() | {"path_to_onnx": network}
-
     def __getstate__(self) -> Any:
         """Everything but the loaded network."""
         return {name: value for name, value in super().__getstate__().items() if name != "_loaded"}
@@ -263,6 +293,7 @@ def load_network(network: Path | Network) -> Any:
     source = network.content if isinstance(network, Network) else str(network)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # whatever the content says of itself
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors have no base of their own

@@ -1,12 +1,22 @@
 """FisherVector: how an image's descriptors differ from a mixture that fits all images."""
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.entries import Misfit, Part, entry_of
 from nearboost.base.local_sets import LocalSet
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
-from nearboost.features.base import NORMS, SetEncoder, normalised, unit
+from nearboost.features.base import DESCRIPTOR_LENGTH, NORMS, SetEncoder, normalised, unit
 from nearboost.features.gmm import DiagonalGMM
+
+
+def _check_mixture(state: Mapping[str, Any]) -> None:
+    if entry_of(state["gmm_"], "n_features_in_") != state["n_features_in_"]:
+        raise Misfit("must have a mixture of its own descriptors")
 
 
 class FisherVector(SetEncoder):
@@ -63,6 +73,10 @@ class FisherVector(SetEncoder):
     ((3, 16), dtype('float32'))
     """
 
+    model_schema: ClassVar[Schema] = Schema(
+        {"n_features_in_": DESCRIPTOR_LENGTH, "gmm_": Part(("DiagonalGMM",))}, check=_check_mixture
+    )
+
     def __init__(
         self,
         n_components: int = 16,
@@ -101,9 +115,6 @@ class FisherVector(SetEncoder):
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_components", self.n_components)
-        self._check_encoding()
-
-    def _check_encoding(self) -> None:
         check_positive("power", self.power, most=1)
         check_choice("norm", self.norm, NORMS)
         check_flag("per_gaussian", self.per_gaussian)

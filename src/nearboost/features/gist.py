@@ -13,7 +13,7 @@ from nearboost.features.base import GreyDescriptor
 
 LAYOUTS = {512: (8, 8, 8, 8), 320: (8, 8, 4)}  # orientations at each scale, the finest first
 GRID = 4
-LEAST_SIDE = 32
+LEAST_SIDE, LARGEST_SIDE = 32, 512
 CYCLES = 4  # per image, of what the prefilter takes away
 BORDER = 5  # pixels that the prefilter mirrors
 WHITE = 255.0
@@ -40,7 +40,7 @@ class Gist(GreyDescriptor):
     layout : {512, 320}, default=512
         Length of a row: 4 scales of 8 orientations, or 3 scales of 8, 8 and 4 orientations, on 16 cells.
     side : int, default=128
-        Width and height in pixels that images are resized to.
+        Width and height in pixels that images are resized to, from 32 to 512.
     scaling : {"dtype", "image"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
     n_jobs : int or None, default=None
@@ -83,9 +83,9 @@ class Gist(GreyDescriptor):
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
-        if self.layout not in LAYOUTS:
+        if not isinstance(self.layout, int | np.integer) or self.layout not in LAYOUTS:
             raise ValueError(f"layout={self.layout!r} is not known; use one of {', '.join(map(str, LAYOUTS))}.")
-        check_whole("side", self.side, least=LEAST_SIDE)
+        check_whole("side", self.side, least=LEAST_SIDE, most=LARGEST_SIDE)
         check_choice("scaling", self.scaling, SCALINGS)
 
     def _describe(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:

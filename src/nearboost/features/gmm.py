@@ -1,6 +1,7 @@
 """DiagonalGMM: a mixture of Gaussians without correlations, fitted in blocks of float32."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,12 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Flag, Integer, Number
 from nearboost.base.errors import warn_caller
 from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_not_negative, check_positive, check_whole, validate_rows
-from nearboost.features.base import as_seed
+from nearboost.features.base import as_seed, numbers
 from nearboost.features.clustering import (
     ROWS_PER_BLOCK,
     Mixture,
@@ -89,6 +92,20 @@ class DiagonalGMM(BaseEstimator):
     [-0.1  8.1] [0.5 0.5]
     """
 
+    # The mixture of standardised features, and what standardises them.
+    model_schema: ClassVar[Schema] = of_rows(
+        {
+            "weights_": Array("float64", ("n_components",), above=0, high=1, least=1),
+            "means": numbers("n_components", "n_features", dtype="float64", most=1e9),
+            "variances": Array("float64", ("n_components", "n_features"), low=1e-18, high=1e18),
+            "center": numbers("n_features", dtype="float64", most=1e150),
+            "deviation": Array("float64", ("n_features",), low=1e-150, high=1e150),
+            "log_likelihood_": Number(finite=False),
+            "n_iter_": Integer(1),
+            "converged_": Flag(),
+        }
+    )
+
     def __init__(
         self,
         n_components: int = 16,
@@ -125,21 +142,47 @@ class DiagonalGMM(BaseEstimator):
         self : estimator
             The fitted estimator.
         """
+        self.check_parameters()
+        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", ensure_min_samples=self.n_components)
+        mean, deviation = moments_of(X)
+        mixture = self._first(X, mean, deviation)
+        with one_matrix_thread():
+            mixture = self._improve(X, Scale(mean, 1 / deviation), mixture)
+        self._keep(mixture, mean, deviation)
+        return self
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_components", self.n_components)
         check_whole("max_iter", self.max_iter)
         check_not_negative("tol", self.tol)
         check_positive("min_variance", self.min_variance, most=1)
-        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", ensure_min_samples=self.n_components)
-        mean, deviation = moments_of(X)
-        scale = Scale(mean, 1 / deviation)
-        mixture = self._first(X, mean, deviation)
-        with one_matrix_thread():
-            mixture = self._improve(X, scale, mixture)
+
+    def model_state(self) -> dict[str, Any]:
+        """What a model file keeps."""
+        if not hasattr(self, "_mixture"):
+            return {}
+        _, means, variances = self._mixture
+        standard = {
+            "means": means,
+            "variances": variances,
+            "center": self._scale.mean,
+            "deviation": self._deviation,
+        }
+        return vars(self) | standard
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what a model file kept."""
+        kept = dict(state)
+        mixture = Mixture(kept.pop("weights_"), kept.pop("means"), kept.pop("variances"))
+        self._keep(mixture, kept.pop("center"), kept.pop("deviation"))
+        self.__dict__.update(kept)
+
+    def _keep(self, mixture: Mixture, mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> None:
         self.weights_ = mixture.weights
         self.means_ = mixture.means * deviation + mean
         self.variances_ = mixture.variances * np.square(deviation)
-        self._mixture, self._scale = mixture, scale
-        return self
+        self._mixture, self._scale, self._deviation = mixture, Scale(mean, 1 / deviation), deviation
 
     def _first(self, X: NDArray[Any], mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Mixture:
         from nearboost.kernels.encoding import add_by_label

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,12 @@ from sklearn.base import TransformerMixin
 
 from nearboost.base.images import SCALINGS, as_images, in_unit_range, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets
-from nearboost.base.validation import check_choice, check_whole
+from nearboost.base.validation import check_choice, check_whole, check_wholes
 from nearboost.features.base import FixedDescriptor
 
 CELLS = 4  # a patch has 4 x 4 cells
+LARGEST_STEP, LARGEST_BIN, MOST_BINS = 10_000, 32, 8
+MOST_POINTS = 2**31  # more than any image has pixels
 
 
 class Patches(NamedTuple):
@@ -57,6 +59,9 @@ def _spread(n: int, free: int) -> NDArray[np.intp]:
 class GridDescriptor(TransformerMixin, FixedDescriptor):
     """Describes patches of 4 x 4 cells on a grid; a subclass adds the numbers."""
 
+    gives: ClassVar[str] = "sets"
+    _n_features_out: ClassVar[int]  # numbers of a patch
+
     def __init__(
         self,
         step: int = 4,
@@ -94,13 +99,10 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
-        check_whole("step", self.step)
+        check_whole("step", self.step, most=LARGEST_STEP)
         check_choice("scaling", self.scaling, SCALINGS)
-        if not np.iterable(self.bin_sizes) or not len(list(self.bin_sizes)):
-            raise ValueError(f"bin_sizes={self.bin_sizes!r} must be a tuple of whole numbers, such as (4, 6, 8).")
-        for size in self.bin_sizes:
-            check_whole("bin_sizes", size, hint="a tuple of such")
-        check_whole("n_points", self.n_points, least=len(list(self.bin_sizes)), optional=True)
+        check_wholes("bin_sizes", self.bin_sizes, LARGEST_BIN, n_most=MOST_BINS, such_as=(4, 6, 8))
+        check_whole("n_points", self.n_points, least=len(self.bin_sizes), optional=True)
 
     def _describe(self, pixels: NDArray[np.float32]) -> LocalSet:
         height, width = pixels.shape[:2]
@@ -127,13 +129,13 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
 
     def _missing(self, height: int, width: int) -> tuple[int, int]:
         """What an image lacks to hold the largest patch; it is made up by repeating its borders."""
-        largest = width_of(max(self.bin_sizes))
+        largest = width_of(int(max(self.bin_sizes)))
         return max(0, largest - height), max(0, largest - width)
 
     def _patches(self, height: int, width: int) -> Iterator[Patches]:
-        share = None if self.n_points is None else self.n_points // len(self.bin_sizes)
+        share = None if self.n_points is None else int(min(self.n_points, MOST_POINTS)) // len(self.bin_sizes)
         for size in self.bin_sizes:
-            yield grid(height, width, int(size), self.step, share)
+            yield grid(height, width, int(size), int(self.step), share)
 
     @abstractmethod
     def _prepare(self, pixels: NDArray[np.float32]) -> Any:

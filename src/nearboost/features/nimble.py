@@ -1,29 +1,41 @@
 """Nimble: what natural filters see around a hundred fixations of an image."""
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Integer, Misfit
 from nearboost.base.images import GREY_WEIGHTS, as_color, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
+from nearboost.base.schema import Schema
 from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_choice, check_not_negative, check_whole
-from nearboost.features.base import as_seed, resized_to
+from nearboost.features.base import as_seed, numbers, resized_to
 from nearboost.features.ica import GeneralizedGaussians, independent_directions
 from nearboost.features.pca import principal_directions
+from nearboost.features.windows import CELLS, N_AVERAGES, averaged, check_work, places_in_a_row
 
 FIXATIONS = ("saliency", "uniform")
 DARK = 0.05  # ε of the logarithm
 GREY = 0.02  # channels that never differ by more are one
-CELLS = 4  # of the finest grid over a window, in a row
+MOST_FILTERS, LARGEST_FILTER, LARGEST_SIDE = 1000, 32, 4096
+MOST_WEIGHT = 1e6
 PLACES_AT_ONCE = 128  # of a row, to be filtered
 LARGEST, STEPS = 20.0, 4096  # of the tables: responses have unit variance
+
+
+def _check_filters(state: Mapping[str, Any]) -> None:
+    n_filters, size, _, n_channels = state["filters_"].shape
+    if not (0 < n_filters <= MOST_FILTERS and 1 < size <= LARGEST_FILTER and n_channels in (1, 3)):
+        raise Misfit("must have filters of one or three channels, not too many and not too large")
+    if len(state["mean_"]) != N_AVERAGES * n_filters:
+        raise Misfit(f"must have {N_AVERAGES} averages of each filter")
 
 
 class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
@@ -100,6 +112,20 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
     (20, 12)
     """
 
+    takes: ClassVar[str] = "images"
+    gives: ClassVar[str] = "sets"
+    model_schema: ClassVar[Schema] = Schema(
+        {
+            "filters_": numbers("n_filters", "filter_size", "filter_size", "n_channels", most=1e9),
+            "shapes": Array("float64", ("n_filters",), low=0.1, high=20.0),
+            "scales": Array("float64", ("n_filters",), low=1e-30, high=1e30),
+            "mean_": Array("float32", ("n_ranks",), low=-0.01, high=1.01),
+            "components_": numbers("n_components", "n_ranks", least=1),
+            "seed_": Integer(0),
+        },
+        check=_check_filters,
+    )
+
     def __init__(
         self,
         n_fixations: int = 100,
@@ -157,14 +183,29 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
         self.filters_ = filters.reshape(self.n_filters, self.filter_size, self.filter_size, -1)
         with one_matrix_thread():
             self.distributions_ = GeneralizedGaussians.fitted(patches @ filters.T)
-        sizes = np.linspace(0, LARGEST, STEPS)
-        self._ranks = self.distributions_.ranks(sizes).astype(np.float32)
-        self._surprises = self.distributions_.surprises(sizes).astype(np.float32)
+        self._tabulate()
         windows = LocalSets(len(images), self._describe(images))
         sample = windows.sample(self.max_descriptors, self.seed_, n_jobs=self.n_jobs, verbose=self.verbose)
         with one_matrix_thread():
             self._fit_whitening(sample)
         return self
+
+    def _tabulate(self) -> None:
+        sizes = np.linspace(0, LARGEST, STEPS)
+        self._ranks = self.distributions_.ranks(sizes).astype(np.float32)
+        self._surprises = self.distributions_.surprises(sizes).astype(np.float32)
+
+    def model_state(self) -> dict[str, Any]:
+        """What a model file keeps: all that was fitted but the tables."""
+        return vars(self) | (self.distributions_._asdict() if hasattr(self, "distributions_") else {})
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what a model file kept, and make the tables anew."""
+        kept = dict(state)
+        self.distributions_ = GeneralizedGaussians(kept.pop("shapes"), kept.pop("scales"))
+        self.__dict__.update(kept)
+        check_work(self, *self.filters_.shape[:2])
+        self._tabulate()
 
     def transform(self, X: Any) -> LocalSets:
         """Describe the windows of each image.
@@ -180,6 +221,8 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
             The descriptors of each image, computed when they are asked for.
         """
         check_is_fitted(self)
+        self.check_parameters()  # some may be changed after fit
+        check_work(self, *self.filters_.shape[:2])
         images, now = as_images(X), copy(self)  # what is made later must not follow another fit
         windows = LocalSets(len(images), now._describe(images))
 
@@ -208,8 +251,7 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
             self.n_patches, self.seed_, n_jobs=self.n_jobs, verbose=self.verbose
         )
         colors = patches.reshape(len(patches), -1, 3)
-        self._is_grey = bool(np.ptp(colors, axis=2).max() <= GREY)
-        if self._is_grey:
+        if np.ptp(colors, axis=2).max() <= GREY:
             patches = colors @ GREY_WEIGHTS
         return np.asarray(patches - patches.mean(axis=1, keepdims=True), dtype=np.float32)
 
@@ -217,21 +259,23 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
         """What makes the averaged ranks of the windows of an image."""
         from nearboost.kernels.images import rank_and_surprise
 
+        n_filters, filter_size, _, n_channels = self.filters_.shape
+
         def describe(i: int) -> LocalSet:
-            pixels, (height, width) = self._prepared(images[i], i, as_grey if self._is_grey else as_color)
+            pixels, (height, width) = self._prepared(images[i], i, as_grey if n_channels == 1 else as_color)
             responses = self._responses(pixels)
             surprise = np.empty(responses.shape[:2], dtype=np.float32)
-            flat = responses.reshape(-1, self.n_filters)
+            flat = responses.reshape(-1, n_filters)
             per_unit = np.float32((STEPS - 1) / LARGEST)
             rank_and_surprise(flat, per_unit, self._ranks, self._surprises, surprise.reshape(-1))
             rows, columns = self._fixate(surprise, checksum(pixels))
             # A response stands for the middle of its filter; a window, for the middle of its responses.
-            middle = (self._n_places - 1) / 2 * self.stride + self.filter_size / 2
+            middle = (places_in_a_row(self) - 1) / 2 * self.stride + filter_size / 2
             centers = np.stack([columns * self.stride + middle, rows * self.stride + middle], axis=1)
             positions = centers / (pixels.shape[1], pixels.shape[0])
             scales = np.full(len(rows), self.window * min(height, width) / self.short_side)
             return LocalSet(
-                averaged(responses, rows, columns, self._n_places // CELLS),
+                averaged(responses, rows, columns, places_in_a_row(self) // CELLS),
                 positions.astype(np.float32),
                 scales.astype(np.float32),
                 (height, width),
@@ -253,10 +297,11 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
 
     def _responses(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
         """Responses of all filters on a grid of places."""
-        views = np.lib.stride_tricks.sliding_window_view(pixels, (self.filter_size,) * 2, axis=(0, 1))
+        n_filters, filter_size = self.filters_.shape[:2]
+        views = np.lib.stride_tricks.sliding_window_view(pixels, (filter_size,) * 2, axis=(0, 1))
         views = views[:: self.stride, :: self.stride].transpose(0, 1, 3, 4, 2)
-        filters = self.filters_.reshape(self.n_filters, -1).T
-        responses = np.empty((*views.shape[:2], self.n_filters), dtype=np.float32)
+        filters = self.filters_.reshape(n_filters, -1).T
+        responses = np.empty((*views.shape[:2], n_filters), dtype=np.float32)
         with one_matrix_thread():
             for first in range(0, views.shape[1], PLACES_AT_ONCE):  # patches overlap: all would be large
                 some = views[:, first : first + PLACES_AT_ONCE]
@@ -266,7 +311,8 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
 
     def _fixate(self, surprise: NDArray[np.float32], pixels: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """First rows and columns of different windows."""
-        half, n_rows, n_columns = self._n_places // 2, *(n - self._n_places + 1 for n in surprise.shape)
+        n_places = places_in_a_row(self)
+        half, n_rows, n_columns = n_places // 2, *(n - n_places + 1 for n in surprise.shape)
         weights = surprise[half : half + n_rows, half : half + n_columns].ravel().astype(np.float64)
         if self.fixations == "uniform" or not weights.any():
             weights = np.ones(len(weights))
@@ -288,43 +334,22 @@ class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
         self.components_ = (directions[kept] / np.sqrt(variances[kept, np.newaxis])).astype(np.float32)
 
     @property
-    def _n_places(self) -> int:
-        """Responses in a row of a window, so many that all cells have as many."""
-        return CELLS * max(1, round(self.window / self.stride / CELLS))
+    def _n_features_out(self) -> int:
+        return len(self.components_) + (2 if self.location_weight else 0)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
-        for name in ("n_fixations", "n_components", "n_filters", "stride", "n_patches", "max_descriptors"):
+        for name in ("n_fixations", "n_components", "stride", "n_patches", "max_descriptors"):
             check_whole(name, getattr(self, name))
-        for name in ("filter_size", "short_side", "window"):
-            check_whole(name, getattr(self, name), least=2)
+        check_whole("n_filters", self.n_filters, most=MOST_FILTERS)
+        check_whole("filter_size", self.filter_size, least=2, most=LARGEST_FILTER)
+        for name in ("short_side", "window"):
+            check_whole(name, getattr(self, name), least=2, most=LARGEST_SIDE)
         check_choice("fixations", self.fixations, FIXATIONS)
-        check_not_negative("location_weight", self.location_weight)
-        needed = self.filter_size + (self._n_places - 1) * self.stride
-        if needed > self.short_side:
-            raise ValueError(
-                f"short_side={self.short_side} has no room for a window of {needed} pixels; use a smaller window "
-                "or a larger short_side."
-            )
+        check_not_negative("location_weight", self.location_weight, most=MOST_WEIGHT)
+        check_work(self, self.n_filters, self.filter_size)
 
 
 def checksum(pixels: NDArray[np.float32]) -> int:
     """A number that follows from the pixels."""
     return zlib.crc32(pixels.tobytes())
-
-
-def averaged(
-    ranks: NDArray[np.float32], rows: NDArray[np.intp], columns: NDArray[np.intp], size: int
-) -> NDArray[np.float32]:
-    """Means over 1, 2 x 2 and 4 x 4 cells of the windows that begin at places; cells are ``size`` places wide."""
-    from nearboost.kernels.images import add_up
-
-    sums = np.zeros((ranks.shape[0] + 1, ranks.shape[1] + 1, ranks.shape[2]))
-    add_up(ranks, sums)
-    edges = size * np.arange(CELLS + 1)
-    tops, lefts = (first[:, np.newaxis] + edges for first in (rows, columns))
-    corners = sums[tops[:, :, np.newaxis], lefts[:, np.newaxis, :]]
-    cells = np.diff(np.diff(corners, axis=1), axis=2) / size**2
-    quarters = cells.reshape(len(rows), 2, 2, 2, 2, -1).mean(axis=(2, 4))
-    grids = [cells.mean(axis=(1, 2)), quarters, cells]
-    return np.hstack([grid.reshape(len(rows), -1) for grid in grids]).astype(np.float32)

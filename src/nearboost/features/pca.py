@@ -1,17 +1,19 @@
 """DescriptorPCA: local descriptors in their main directions."""
 
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Size
 from nearboost.base.errors import warn_caller
 from nearboost.base.local_sets import LocalSet, LocalSets
+from nearboost.base.schema import Schema
 from nearboost.base.threads import one_matrix_thread
 from nearboost.base.validation import check_whole
-from nearboost.features.base import DescriptorLearner, checked_values
+from nearboost.features.base import DESCRIPTOR_LENGTH, DescriptorLearner, checked_values, numbers
 
 ROWS_PER_BLOCK = 8192
 NO_VARIANCE = 1e-9  # of the largest: what rounding leaves of a direction that does not exist
@@ -57,6 +59,17 @@ class DescriptorPCA(DescriptorLearner):
     (4, (50, 3))
     """
 
+    gives: ClassVar[str] = "sets"
+    model_schema: ClassVar[Schema] = Schema(
+        {
+            "n_features_in_": DESCRIPTOR_LENGTH,
+            "n_components_": Size(1, name="n_components"),
+            "mean_": numbers("n_features"),
+            "components_": numbers("n_components", "n_features", most=1.01),
+            "explained_variance_": numbers("n_components", most=1e36),
+        }
+    )
+
     def __init__(
         self,
         n_components: int = 64,
@@ -72,10 +85,6 @@ class DescriptorPCA(DescriptorLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def check_parameters(self) -> None:
-        """Raise an error if a parameter is invalid, before any data is read."""
-        check_whole("n_components", self.n_components)
-
     def _learn(self, sample: NDArray[np.float32]) -> None:
         with one_matrix_thread():  # the same sums for any number of threads
             mean, variances, directions = principal_directions(sample)
@@ -90,6 +99,10 @@ class DescriptorPCA(DescriptorLearner):
         self.mean_: NDArray[np.float32] = mean.astype(np.float32)
         self.components_: NDArray[np.float32] = np.ascontiguousarray(directions[:kept], dtype=np.float32)
         self.explained_variance_ = variances[:kept].astype(np.float32)
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        check_whole("n_components", self.n_components)
 
     def transform(self, X: Any) -> LocalSets:
         """Project the descriptors of each image.
@@ -111,6 +124,10 @@ class DescriptorPCA(DescriptorLearner):
             return np.asarray((checked_values(now, one) - now.mean_) @ now.components_.T, dtype=np.float32)
 
         return LocalSets.of(X).map(project)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
 
 def principal_directions(

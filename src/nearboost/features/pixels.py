@@ -8,6 +8,8 @@ from nearboost.base.validation import check_choice, check_whole
 from nearboost.features.base import GreyDescriptor
 from nearboost.features.gist import resized
 
+LARGEST_SIDE = 1024
+
 
 class SmallGrey(GreyDescriptor):
     """An image made grey and square, its pixels in [0, 1] as one row.
@@ -15,7 +17,7 @@ class SmallGrey(GreyDescriptor):
     Parameters
     ----------
     side : int, default=16
-        Width and height in pixels.
+        Width and height in pixels, at most 1024.
     scaling : {"dtype", "image"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
     n_jobs : int or None, default=None
@@ -47,7 +49,7 @@ class SmallGrey(GreyDescriptor):
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
-        check_whole("side", self.side)
+        check_whole("side", self.side, most=LARGEST_SIDE)
         check_choice("scaling", self.scaling, SCALINGS)
 
     def _describe(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,17 +1,31 @@
 """SpatialPyramid: weights of visual words, pooled over ever smaller cells of an image."""
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.entries import Choice, Integer, Misfit, Number
 from nearboost.base.local_sets import LocalSet
-from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
-from nearboost.features.base import SetEncoder, as_seed
+from nearboost.base.schema import Schema
+from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole, check_wholes
+from nearboost.features.base import DESCRIPTOR_LENGTH, SetEncoder, as_seed, check_length, numbers
 from nearboost.features.clustering import k_means
-from nearboost.features.codings import CODINGS, REGULARIZATION, code_by, learn_atoms
+from nearboost.features.codings import CODINGS, REGULARIZATION, Coding, learn_atoms
 
 POOLINGS = ("max", "mean")
 NORMALIZATIONS = {"l1": 1, "l2": 2}
+LARGEST_LEVEL, MOST_LEVELS, MOST_NEIGHBORS = 256, 16, 50
+# Smaller ones take very long, or leave equations without a solution.
+LEAST_REGULARIZATION, MOST_REGULARIZATION = {"inn": 1e-3, "sparse": 1e-3, "llc": 1e-10, "hard": 0.0}, 1e6
+GRAM_MEMORY = 2**28  # bytes, of a loaded pyramid
+
+
+def _check_regularization(state: Mapping[str, Any]) -> None:
+    if not LEAST_REGULARIZATION[state["coding"]] <= state["regularization"] <= MOST_REGULARIZATION:
+        raise Misfit("must have a regularization that suits its coding")
 
 
 class SpatialPyramid(SetEncoder):
@@ -27,15 +41,15 @@ class SpatialPyramid(SetEncoder):
         l1-regularised code, over a dictionary learned for such codes. "llc": the affine sum of the nearest words.
         "hard": 1 for the nearest word. Words are k-means centres except for "sparse".
     levels : tuple of int, default=(1, 2, 4)
-        Cells per row and column of each level.
+        Cells per row and column of each level; at most 16 levels.
     pooling : {"max", "mean"}, default="max"
         The largest weight in a cell, at least 0; or the mean.
     n_words : int, default=1024
         Size of the dictionary.
     regularization : float or None, default=None
-        λ of "inn" and "sparse", β of "llc". None means 0.1, 0.15 and 1e-4.
+        λ of "inn" and "sparse" (at least 0.001), β of "llc" (1e-10). None means 0.1, 0.15 and 1e-4.
     n_neighbors : int, default=5
-        Number of words that "llc" uses.
+        Number of words that "llc" uses, at most 50.
     root : bool, default=True
         Replace pooled weights by their square roots, keeping signs.
     normalization : {"l2", "l1", None}, default="l2"
@@ -77,6 +91,17 @@ class SpatialPyramid(SetEncoder):
     (6, 100)
     """
 
+    model_schema: ClassVar[Schema] = Schema(
+        {
+            "n_features_in_": DESCRIPTOR_LENGTH,
+            "words_": numbers("n_words", "n_features", by_rows=True, least=1),
+            "coding": Choice(*CODINGS),
+            "regularization": Number(),
+            "n_near": Integer(1, "n_words"),
+        },
+        check=_check_regularization,
+    )
+
     def __init__(
         self,
         coding: str = "inn",
@@ -113,21 +138,33 @@ class SpatialPyramid(SetEncoder):
                 "give more images or a larger max_descriptors."
             )
         seed = as_seed(self.random_state)
-        regularization = self.regularization or REGULARIZATION.get(self.coding, 0.0)
+        regularization = float(self.regularization or REGULARIZATION.get(self.coding, 0.0))
         if self.coding == "sparse":
             self.words_ = learn_atoms(
                 sample, self.n_words, regularization, seed, n_jobs=self.n_jobs, verbose=self.verbose
             )
         else:
             self.words_, _ = k_means(sample, self.n_words, seed, n_jobs=self.n_jobs, verbose=self.verbose)
-        self._codes = code_by(self.coding, self.words_, regularization, self.n_neighbors)
+        self._coding = Coding(self.coding, regularization, int(self.n_neighbors) if self.coding == "llc" else 1)
+        self._codes = self._coding.by(self.words_)
+
+    def model_state(self) -> dict[str, Any]:
+        """What a model file keeps: words, and how the fit said to code by them."""
+        return vars(self) | self._coding._asdict() if hasattr(self, "_coding") else {}
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what a model file kept; what codes by the words is made anew."""
+        self.n_features_in_, self.words_ = state["n_features_in_"], state["words_"]
+        self.check_parameters()  # now that the number of words is known
+        self._coding = Coding(state["coding"], state["regularization"], state["n_near"])
+        self._codes = self._coding.by(self.words_, GRAM_MEMORY)
 
     def _encode(self, values: NDArray[np.float32], one: LocalSet, i: int) -> NDArray[np.float32]:
         cells = self._cells(one, i)
         codes = self._codes(np.ascontiguousarray(values))
-        if self.coding == "sparse":
+        if self._coding.coding == "sparse":
             codes = abs(codes)
-        pooled = pool(codes, cells, sum(level**2 for level in self.levels), self.pooling).ravel()
+        pooled = pool(codes, cells, self._n_cells, self.pooling).ravel()
         if self.root:
             pooled = np.sign(pooled) * np.sqrt(np.abs(pooled))
         if self.normalization is not None:
@@ -146,7 +183,7 @@ class SpatialPyramid(SetEncoder):
         if np.isnan(places).any():
             raise ValueError(f"Image {i} has positions that are NaN; drop such descriptors.")
         cells, first = np.empty((len(one), len(self.levels)), dtype=np.int64), 0
-        for number, level in enumerate(self.levels):
+        for number, level in enumerate(map(int, self.levels)):
             column, row = np.floor(np.clip(places * level, 0, level - 1)).astype(np.int64).T
             cells[:, number] = first + row * level + column
             first += level**2
@@ -156,24 +193,33 @@ class SpatialPyramid(SetEncoder):
         """Raise an error if a parameter is invalid, before any data is read."""
         check_choice("coding", self.coding, CODINGS)
         check_whole("n_words", self.n_words)
-        check_positive("regularization", self.regularization, optional=True)
-        check_whole("n_neighbors", self.n_neighbors)
+        self._check_regularization()
+        check_whole("n_neighbors", self.n_neighbors, most=MOST_NEIGHBORS)
         if self.coding == "llc" and self.n_neighbors > self.n_words:
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than n_words={self.n_words}; use fewer.")
-        self._check_encoding()
-
-    def _check_encoding(self) -> None:
         check_choice("pooling", self.pooling, POOLINGS)
-        if not np.iterable(self.levels) or not len(self.levels):
-            raise ValueError(f"levels={self.levels!r} must be a tuple of whole numbers, such as (1, 2, 4).")
-        for level in self.levels:
-            check_whole("levels", level, hint="a tuple of such")
+        check_wholes("levels", self.levels, LARGEST_LEVEL, n_most=MOST_LEVELS, such_as=(1, 2, 4))
         check_flag("root", self.root)
         check_choice("normalization", self.normalization, (*NORMALIZATIONS, None))
+        n_words = len(self.words_) if hasattr(self, "words_") else int(self.n_words)
+        check_length(n_words * self._n_cells, "use fewer words or levels")
+
+    def _check_regularization(self) -> None:
+        check_positive("regularization", self.regularization, most=MOST_REGULARIZATION, optional=True)
+        least = LEAST_REGULARIZATION[self.coding]
+        if self.regularization is not None and self.regularization < least:
+            raise ValueError(
+                f"regularization={self.regularization} is too small for coding={self.coding!r}; use {least:g} or "
+                "more, or None."
+            )
+
+    @property
+    def _n_cells(self) -> int:
+        return sum(int(level) ** 2 for level in self.levels)
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.words_) * sum(level**2 for level in self.levels)
+        return len(self.words_) * self._n_cells
 
 
 def pool(codes: csr_array, cells: NDArray[np.int64], n_cells: int, pooling: str) -> NDArray[np.float32]:

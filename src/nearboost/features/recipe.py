@@ -1,6 +1,7 @@
 """SIFTColorFisher: the papers' 4,096 numbers of an image, ready to use."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +9,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Flag, ListOf, Misfit, Part, entry_of, kind_of
 from nearboost.base.errors import warn_caller
 from nearboost.base.images import as_images, in_unit_range, is_grey, pixels_of
 from nearboost.base.local_sets import NonTabularMixin
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_whole
 from nearboost.features.color import LocalColor
 from nearboost.features.fisher import FisherVector
@@ -19,6 +22,20 @@ from nearboost.features.pca import DescriptorPCA
 from nearboost.features.sift import DenseSIFT
 
 IMAGES_TO_LOOK_AT = 64
+
+
+def _check_channels(state: Mapping[str, Any]) -> None:
+    describers = [DenseSIFT, LocalColor] if state["uses_color_"] else [DenseSIFT]
+    if len(state["channels_"]) != len(describers):
+        raise Misfit("must have a channel for SIFT, and another one where it uses colour")
+    for channel, describer in zip(state["channels_"], describers, strict=True):
+        steps = [step for _, step in entry_of(channel, "steps")]
+        if [kind_of(step) for step in steps] != [describer, DescriptorPCA, FisherVector]:
+            raise Misfit("must have channels that describe, project and encode patches")
+        _, projection, encoder = steps
+        n_numbers, n_kept = (entry_of(projection, name) for name in ("n_features_in_", "n_components_"))
+        if n_numbers != describer._n_features_out or n_kept != entry_of(encoder, "n_features_in_"):
+            raise Misfit("must have steps that fit each other")
 
 
 class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -41,7 +58,8 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         About this many patches per image instead of a fixed step, never more, shared evenly between the sizes;
         small images have fewer. None uses ``step``.
     bin_sizes : tuple of int, default=(4, 6, 8)
-        Cell sizes in pixels; a patch is four cells wide. Images smaller than a patch are extended by their border.
+        Cell sizes in pixels, up to 8 and each at most 32; a patch is four cells wide. Images smaller than a patch
+        are extended by their border.
     scaling : {"dtype", "image"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
     n_dimensions : int, default=64
@@ -82,6 +100,11 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     >>> recipe.transform(images[:2]).shape
     (2, 4096)
     """
+
+    takes: ClassVar[str] = "images"
+    model_schema: ClassVar[Schema] = Schema(
+        {"uses_color_": Flag(), "channels_": ListOf(Part(("sklearn.Pipeline",)))}, check=_check_channels
+    )
 
     def __init__(
         self,
@@ -131,8 +154,7 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self : estimator
             The fitted estimator.
         """
-        check_whole("n_components", self.n_components)
-        check_whole("n_dimensions", self.n_dimensions)
+        self.check_parameters()
         images = as_images(X)
         self.uses_color_ = self._decide_on_color(images)
         patches = {name: getattr(self, name) for name in ("step", "n_points", "bin_sizes", "scaling")}
@@ -143,6 +165,13 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             describers, n_gaussians = [DenseSIFT(**patches)], 2 * self.n_components
         self.channels_ = [self._channel(describer, n_gaussians).fit(images) for describer in describers]
         return self
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        check_whole("n_components", self.n_components)
+        check_whole("n_dimensions", self.n_dimensions)
+        if not isinstance(self.color, bool | np.bool_ | str) or self.color not in ("auto", True, False):
+            raise ValueError(f"color={self.color!r} is not known; use one of 'auto', True, False.")
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Describe images.
@@ -162,10 +191,8 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         return np.hstack([channel.transform(images) for channel in self.channels_])
 
     def _decide_on_color(self, images: Any) -> bool:
-        if isinstance(self.color, bool | np.bool_):
+        if not isinstance(self.color, str):
             return bool(self.color)
-        if self.color != "auto":
-            raise ValueError(f"color={self.color!r} is not known; use one of 'auto', True, False.")
         if has_color(images, self.scaling):
             return True
         warn_caller(

@@ -8,6 +8,7 @@ from nearboost.base.validation import check_flag, check_not_negative
 from nearboost.features.grid import CELLS, GridDescriptor, Patches
 
 N_DIRECTIONS = 8
+MOST_SMOOTHING = 100.0
 
 
 class DenseSIFT(GridDescriptor):
@@ -25,9 +26,11 @@ class DenseSIFT(GridDescriptor):
         About this many patches per image instead of a fixed step, never more, shared evenly between the sizes;
         small images have fewer. None uses ``step``.
     bin_sizes : tuple of int, default=(4, 6, 8)
-        Cell sizes in pixels; a patch is four cells wide. Images smaller than a patch are extended by their border.
+        Cell sizes in pixels, up to 8 and each at most 32; a patch is four cells wide. Images smaller than a patch
+        are extended by their border.
     smoothing : float, default=0.8
-        Standard deviation in pixels of the Gaussian that smooths the image first; 0 does not smooth.
+        Standard deviation in pixels of the Gaussian that smooths the image first, at most 100; 0 does not
+        smooth.
     root : bool, default=True
         Take square roots of the histogram's shares: Euclidean distances are then Hellinger's (RootSIFT).
     contrast_threshold : float, default=0.03
@@ -53,6 +56,7 @@ class DenseSIFT(GridDescriptor):
     array([16., 32.], dtype=float32)
     """
 
+    _n_features_out = N_DIRECTIONS * CELLS**2
     descriptor_version = 2  # since every run rounds alike; rows kept by earlier ones may differ by 5e-7
 
     def __init__(
@@ -73,7 +77,7 @@ class DenseSIFT(GridDescriptor):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_not_negative("smoothing", self.smoothing)
+        check_not_negative("smoothing", self.smoothing, most=MOST_SMOOTHING)
         check_flag("root", self.root)
         check_not_negative("contrast_threshold", self.contrast_threshold)
 
@@ -98,7 +102,7 @@ class DenseSIFT(GridDescriptor):
         rows, cells = np.unique(first_rows, return_inverse=True)
         binned = np.empty((N_DIRECTIONS, len(rows), prepared.shape[2]), dtype=np.float32)
         bin_rows(prepared, rows, triangle(size), (size - 1) // 2, binned)
-        values = np.empty((len(patches.rows) * len(patches.columns), N_DIRECTIONS * CELLS**2), dtype=np.float32)
+        values = np.empty((len(patches.rows) * len(patches.columns), self._n_features_out), dtype=np.float32)
         gather(binned, cells.reshape(first_rows.shape), patches.columns, size, values)
         finish(values, np.float32(self.contrast_threshold), bool(self.root))
         return values

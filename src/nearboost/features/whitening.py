@@ -1,21 +1,24 @@
 """WhitenedPCA: main directions made about equally important, rows of unit length."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Size
 from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import matrix_threads
 from nearboost.base.validation import check_not_negative, check_whole, validate_rows
-from nearboost.features.base import as_seed, unit
+from nearboost.features.base import as_seed, numbers, unit
 
 ROWS_PER_BLOCK = 1024
 OVERSAMPLING = 10
+MOST_DAMPING = 1e6
 NO_VARIANCE = 1e-9  # of the largest
 
 
@@ -31,7 +34,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     n_components : int, default=1024
         Number of directions; never more than the rows have.
     damping : float, default=0.1
-        μ: 0 whitens fully, large numbers leave plain principal components.
+        μ: 0 whitens fully, large numbers (at most 1e6) leave plain principal components.
     n_passes : int, default=4
         Passes over the rows that sharpen the directions; each costs two products with the rows.
     n_jobs : int or None, default=None
@@ -71,6 +74,15 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     ((200, 10), dtype('float32'), True)
     """
 
+    model_schema: ClassVar[Schema] = of_rows(
+        {
+            "n_components_": Size(1, name="n_components"),
+            "mean_": numbers("n_features", dtype="float64"),
+            "components_": numbers("n_components", "n_features", most=1.01),
+            "explained_variance_": Array("float32", ("n_components",), low=0, high=1e36),
+        }
+    )
+
     def __init__(
         self,
         n_components: int = 1024,
@@ -103,9 +115,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self : estimator
             The fitted estimator.
         """
-        check_whole("n_components", self.n_components)
-        check_whole("n_passes", self.n_passes)
-        check_not_negative("damping", self.damping)
+        self.check_parameters()
         X = validate_rows(self, X, dtype=[np.float32, np.float64], ensure_min_samples=2)
         width = min(self.n_components + OVERSAMPLING, *X.shape)
         with matrix_threads(self.n_jobs), progress_bar("WhitenedPCA", self.n_passes + 1, self.verbose) as advance:
@@ -118,6 +128,12 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.explained_variance_ = np.maximum(variances[: self.n_components_], 0).astype(np.float32)
         self.components_ = np.ascontiguousarray(directions[: self.n_components_], dtype=np.float32)
         return self
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        check_whole("n_components", self.n_components)
+        check_whole("n_passes", self.n_passes)
+        check_not_negative("damping", self.damping, most=MOST_DAMPING)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Whiten rows and scale them to unit length.

@@ -1,16 +1,19 @@
 """INNC: the class whose samples weigh most in a row's code, or whose samples alone come nearest to the row."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Nullable, Number
+from nearboost.base.schema import Schema
 from nearboost.base.validation import validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
-from nearboost.inn.code_classifier import SparseCodeClassifier, unit_rows
-from nearboost.inn.decisions import ClassSums, ExplainedDecision, OwnResiduals
+from nearboost.inn.code_classifier import SparseCodeClassifier, schema_of_samples, unit_rows
+from nearboost.inn.decisions import Classes, ClassSums, ExplainedDecision, OwnResiduals
 from nearboost.problem.given import GivenRows, anew
 
 
@@ -81,6 +84,10 @@ class INNClassifier(SparseCodeClassifier):
     array([1, 1, 1, 1, 1])
     """
 
+    model_schema: ClassVar[Schema] = schema_of_samples(
+        "INNClassifier", gram_seconds_=Number(low=0), given_weight=Nullable(Array("float64", ("n_given",), low=0))
+    )
+
     def __init__(
         self,
         regularization: float = 0.05,
@@ -112,20 +119,11 @@ class INNClassifier(SparseCodeClassifier):
         super().check_parameters()
         check_coding(self)
 
-    def _decide_by(
-        self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]
-    ) -> ExplainedDecision:
+    def _decide_by(self, X: NDArray[Any], classes: Classes, weights: NDArray[np.float64]) -> ExplainedDecision:
         check_neighborhood(self.neighborhood, len(X))
         if self.decision == "residual":
-            by_class = OwnResiduals(X, classes, self)
-            self._set_attributes(by_class.dictionary)
-            return by_class
-        dictionary = Dictionary(X, self)
-        self._set_attributes(dictionary)
-        return ClassSums(dictionary.codes, classes, weights)
-
-    def _set_attributes(self, dictionary: Dictionary) -> None:
-        self.terms_, self.gram_seconds_ = dictionary.series.n_terms, dictionary.gram_seconds
+            return OwnResiduals(X, classes, self)
+        return ClassSums(Dictionary(X, self), classes, weights)
 
     def add(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """A new estimator with more samples, as if fitted to all.
@@ -147,7 +145,7 @@ class INNClassifier(SparseCodeClassifier):
         given = self._given()
         X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
         more = GivenRows.of(X, y, sample_weight, None)
-        scaled = replace(more, X=unit_rows(more.X)) if self._fitted_normalize else more
+        scaled = replace(more, X=unit_rows(more.X)) if self._as_fitted.normalize else more
         return self._learn_again(given.followed_by(scaled))
 
     def forget(self, rows: ArrayLike) -> Self:
@@ -175,26 +173,45 @@ class INNClassifier(SparseCodeClassifier):
         self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
         return super()._learn(given, samples)
 
+    def model_state(self) -> dict[str, Any]:
+        """What is kept in a file, with the weights as given; nothing before `fit`."""
+        weight = {"given_weight": self._given_weight} if hasattr(self, "_given_weight") else {}
+        return super().model_state() | weight
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Decide again by the samples of a file."""
+        super().restore_model_state(state)
+        if "given_weight" in state:  # older files have none
+            self._given_weight = state["given_weight"]
+
     def _given(self) -> GivenRows:
         """Samples after scaling; labels of those of weight 0 are not kept, and make no difference."""
         check_is_fitted(self)
         if not hasattr(self, "_given_weight"):
             raise ValueError("The model comes from an older file, without the weights as given; fit it anew.")
         n_given = len(self._kept) if self._given_weight is None else len(self._given_weight)
-        y = np.full(n_given, self._labels[0], dtype=self._labels.dtype)
-        y[self._kept] = self._labels
-        return GivenRows(self._samples(), y, self._given_weight, None)
-
-    def _samples(self) -> NDArray[Any]:
-        """The samples in the order in which they were given."""
-        decision: Any = self._decision
-        if isinstance(decision, OwnResiduals):
-            return decision.dictionary.samples[np.argsort(decision._order)]
-        return decision._coder.__self__.samples  # of the dictionary whose method codes
+        y = np.full(n_given, self.classes_[0], dtype=self.classes_.dtype)
+        y[self._kept] = self.classes_[self._decision.classes]
+        return GivenRows(self._decision.samples, y, self._given_weight, None)
 
     def _learn_again(self, given: GivenRows) -> Self:
         fresh = anew(self)
-        if self._fitted_normalize and not fresh.normalize:
+        if self._as_fitted.normalize and not fresh.normalize:
             raise ValueError("The samples were scaled to unit length and kept so; use normalize=True or fit anew.")
-        scale = fresh.normalize and not self._fitted_normalize
+        scale = fresh.normalize and not self._as_fitted.normalize
         return fresh._learn(given, unit_rows(given.X) if scale else given.X)
+
+    def _prepare(self) -> None:
+        self.gram_seconds_ = self._dictionary.build_gram()
+
+    @property
+    def _dictionary(self) -> Dictionary:
+        dictionary = self._decision.dictionary
+        assert isinstance(dictionary, Dictionary)
+        return dictionary
+
+    @property
+    def terms_(self) -> int:
+        """Number of terms of a code that does not stop early."""
+        check_is_fitted(self)
+        return self._dictionary.series.n_terms

@@ -1,20 +1,22 @@
 """What classifiers by codes share: rows in, a number for each class out, the largest wins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Nullable, Part, Spec
+from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_flag, validate_rows
-from nearboost.inn.decisions import Decision, ExplainedDecision, shares_of
+from nearboost.inn.decisions import Classes, Decision, ExplainedDecision, shares_of
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
-from nearboost.problem.given import GivenRows
+from nearboost.problem.given import GivenRows, check_kept
 from nearboost.problem.targets import check_weights, encode_classes
 
 DECISIONS = ("weights", "residual")
@@ -22,13 +24,36 @@ ROWS_AT_ONCE = 8192  # whose codes are held until they are summed up
 
 
 def _weights_decide(classifier: "CodeClassifier") -> bool:
-    decision = getattr(classifier, "_fitted_decision", classifier.decision)
+    fitted: Any = getattr(classifier, "_as_fitted", classifier)
+    decision = fitted.decision
     if decision != "weights":
         raise AttributeError(
             f"decision={decision!r} gives no probabilities; use decision_function, put the classifier "
             'into a CalibratedClassifierCV, or use decision="weights".'
         )
     return True
+
+
+def _check_given(state: Mapping[str, Any]) -> None:
+    if "given_weight" in state:
+        check_kept(state["given_weight"], state["kept"])
+
+
+def schema_of_samples(name: str, n_kept: str = "n_rows", **more: Spec) -> Schema:
+    """What is kept of a classifier by codes: its samples, and the settings they were taken in with."""
+    return of_rows(
+        {
+            **CLASSES,
+            "as_fitted": Part((name,), fitted=False),
+            "kept": Array("int64", (n_kept,), low=0, rising=True),
+            "rows": Array("float", ("n_rows", "n_features"), by_rows=True),
+            "row_classes": Array("int64", ("n_rows",), low=0, below="n_classes", every=True),
+            "weights": Nullable(Array("float64", ("n_rows",), above=0)),
+            **more,
+        },
+        ("given_weight",),
+        check=_check_given,
+    )
 
 
 class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
@@ -38,16 +63,19 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     decision: str
     _decision: Decision
     _kept: NDArray[np.int64]
-    _labels: NDArray[Any]
+    _as_fitted: Self  # not fitted itself; has the parameters of `fit`, whatever they are set to later
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
         check_flag("normalize", self.normalize)
         check_choice("decision", self.decision, DECISIONS)
 
-    def _decide_by(self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]) -> Decision:
+    def _decide_by(self, X: NDArray[Any], classes: Classes, weights: NDArray[np.float64]) -> Decision:
         """The decision, of samples that are left in and checked."""
         raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Compute what makes answers faster; a model from a file does so when it is asked."""
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Store the samples.
@@ -77,10 +105,30 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         kept = given.kept
         weights = np.ones(len(kept)) if given.weight is None else given.weight[kept]
         self.classes_, classes = encode_classes(given.y[kept])
-        self._kept, self._labels = kept, given.y[kept]
-        self._fitted_decision, self._fitted_normalize = self.decision, self.normalize
+        self._kept, self._as_fitted = kept, clone(self)
         self._decision = self._decide_by(samples, classes, weights)
+        self._prepare()
         return self
+
+    def model_state(self) -> dict[str, Any]:
+        """What is kept in a file; nothing before `fit`."""
+        if not hasattr(self, "_decision"):
+            return {}
+        return {
+            **vars(self),
+            "as_fitted": self._as_fitted,
+            "kept": self._kept,
+            "rows": self._decision.samples,
+            "row_classes": self._decision.classes,
+            "weights": self._decision.weights,
+        }
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Decide again by the samples of a file."""
+        set_fitted(self, state)
+        self._kept, self._as_fitted = state["kept"], state["as_fitted"]
+        weights = np.ones(len(state["rows"])) if state["weights"] is None else state["weights"]
+        self._decision = self._as_fitted._decide_by(state["rows"], state["row_classes"], weights)
 
     @property
     def voters_(self) -> NDArray[np.int64]:
@@ -132,7 +180,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         check_is_fitted(self)
         rows: NDArray[Any] = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
-        return unit_rows(rows) if self._fitted_normalize else rows
+        return unit_rows(rows) if self._as_fitted.normalize else rows
 
 
 @dataclass(frozen=True)
@@ -187,9 +235,8 @@ class SparseCodeClassifier(CodeClassifier):
             part = slice(codes.indptr[row], codes.indptr[row + 1])
             order = np.argsort(-abs(codes.data[part]), kind="stable")
             samples, weights = codes.indices[part][order], codes.data[part][order]
-            explanations.append(
-                CodeExplanation(self._kept[samples], weights, self._labels[samples], class_scores, self.classes_)
-            )
+            labels = self.classes_[self._decision.classes[samples]]
+            explanations.append(CodeExplanation(self._kept[samples], weights, labels, class_scores, self.classes_))
         return explanations
 
 

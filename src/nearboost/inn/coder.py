@@ -1,16 +1,24 @@
 """INN: a row as a weighted sum of a few samples, each the nearest neighbour of what the others left over."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Misfit, Number, Part
 from nearboost.base.mapping import check_map
+from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import check_sparse, validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
+
+
+def _check_samples(state: Mapping[str, Any]) -> None:
+    if not len(state["samples_"]):
+        raise Misfit("must have samples")
 
 
 class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -83,6 +91,15 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     [[0.77 1.99]]
     """
 
+    model_schema: ClassVar[Schema] = of_rows(
+        {
+            "as_fitted": Part(("INNCoder",), fitted=False),
+            "samples_": Array("float", ("n_rows", "n_features"), by_rows=True),
+            "gram_seconds_": Number(low=0),
+        },
+        check=_check_samples,
+    )
+
     def __init__(
         self,
         regularization: float = 0.05,
@@ -121,14 +138,30 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self : estimator
             The fitted estimator.
         """
-        check_coding(self)
-        X = validate_rows(self, X, keep=True, dtype=[np.float32, np.float64], order="C")
-        check_neighborhood(self.neighborhood, len(X))
-        self._dictionary = Dictionary(X, self)
-        self.samples_ = self._dictionary.samples
-        self.terms_ = self._dictionary.series.n_terms
-        self.gram_seconds_ = self._dictionary.gram_seconds
+        self.check_parameters()
+        self._take(validate_rows(self, X, keep=True, dtype=[np.float32, np.float64], order="C"), clone(self))
+        self.gram_seconds_ = self._dictionary.build_gram()
         return self
+
+    def _take(self, samples: NDArray[Any], as_fitted: Self) -> None:
+        """Code by these from now on, in the way of another coder, whose parameters stay as they are."""
+        check_neighborhood(as_fitted.neighborhood, len(samples))
+        self.samples_, self._as_fitted = samples, as_fitted
+        self._dictionary = Dictionary(samples, as_fitted)
+        self.terms_ = self._dictionary.series.n_terms
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        check_coding(self)
+
+    def model_state(self) -> dict[str, Any]:
+        """What is kept in a file; nothing before `fit`."""
+        return {**vars(self), "as_fitted": self._as_fitted} if hasattr(self, "samples_") else {}
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Code by the samples of a file."""
+        set_fitted(self, state)
+        self._take(state["samples_"], state["as_fitted"])
 
     def transform(self, X: Any) -> csr_array:
         """Code rows by the fitted samples.
@@ -159,7 +192,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         n_others = len(self.samples_) - 1
         if not n_others:
             raise ValueError("leave_one_out needs 2 samples or more; the coder was fitted on 1, fit it on more.")
-        check_neighborhood(self.neighborhood, n_others)
+        check_neighborhood(self._as_fitted.neighborhood, n_others)
         return self._sorted_codes(self.samples_, np.arange(n_others + 1, dtype=np.int32))
 
     def _sorted_codes(self, X: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:

@@ -1,17 +1,18 @@
 """CRC: classification by collaborative representation."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_positive
 from nearboost.codes.l1 import check_sizes
-from nearboost.inn.code_classifier import CodeClassifier
-from nearboost.inn.decisions import Decision, Scores, shares_of
+from nearboost.inn.code_classifier import CodeClassifier, schema_of_samples
+from nearboost.inn.decisions import Classes, Decision, Scores, shares_of
 from nearboost.problem.targets import class_members
 
 ENTRIES_AT_ONCE = 8_000_000  # weights, so that memory stays bounded
@@ -63,6 +64,8 @@ class CRCClassifier(CodeClassifier):
     0.949
     """
 
+    model_schema: ClassVar[Schema] = schema_of_samples("CRCClassifier", n_kept="n_kept")
+
     def __init__(
         self,
         regularization: float = 0.001,
@@ -80,7 +83,7 @@ class CRCClassifier(CodeClassifier):
         super().check_parameters()
         check_positive("regularization", self.regularization)
 
-    def _decide_by(self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]) -> Decision:
+    def _decide_by(self, X: NDArray[Any], classes: Classes, weights: NDArray[np.float64]) -> Decision:
         check_sizes(X)
         X, regularization = X.astype(np.float64), float(self.regularization)
         if self.decision == "weights":
@@ -120,9 +123,15 @@ class RidgeCodes:
 class RidgeDecision:
     """Scores of a bounded number of queries at a time."""
 
-    def __init__(self, codes: RidgeCodes, classes: NDArray[np.intp], verbose: int) -> None:
+    weights: NDArray[np.float64] | None = None
+
+    def __init__(self, codes: RidgeCodes, classes: Classes, verbose: int) -> None:
         self.codes, self.classes, self._verbose = codes, classes, verbose
         self.n_classes = int(classes.max()) + 1
+
+    @property
+    def samples(self) -> NDArray[np.float64]:
+        return self.codes.X
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         n_samples, n_features = self.codes.X.shape
@@ -142,10 +151,9 @@ class RidgeDecision:
 class RidgeSums(RidgeDecision):
     """Shares of the absolute weights by class, each times its sample's own weight."""
 
-    def __init__(
-        self, codes: RidgeCodes, classes: NDArray[np.intp], weights: NDArray[np.float64], verbose: int
-    ) -> None:
+    def __init__(self, codes: RidgeCodes, classes: Classes, weights: NDArray[np.float64], verbose: int) -> None:
         super().__init__(codes, classes, verbose)
+        self.weights = weights
         self._members = class_members(classes)
         self._members.data *= weights
 
@@ -166,10 +174,11 @@ class RidgeResiduals(RidgeDecision):
         return scores
 
 
-def condensed(X: NDArray[np.float64], classes: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def condensed(X: NDArray[np.float64], classes: Classes) -> tuple[NDArray[np.float64], Classes]:
     """Fewer rows, class by class, that have the same residuals and lengths of weights.
 
     These depend on XᵀX of each class alone. It is RᵀR for the R of X = QR, which has no more rows than features.
+    Rows that are condensed already stay as they are.
     """
     parts = [X[classes == c] for c in range(classes.max() + 1)]
     parts = [qr(part, mode="r")[0][: X.shape[1]] if len(part) > X.shape[1] else part for part in parts]

@@ -12,11 +12,30 @@ from nearboost.neighbors import NeighborSearch
 from nearboost.problem.targets import class_members
 
 Scores = NDArray[np.float64]
-Coder = Callable[[NDArray[Any]], csr_array]
+Classes = NDArray[np.int64]
+
+
+class Coder(Protocol):
+    """Samples that rows are coded by."""
+
+    samples: NDArray[Any]
+
+    def codes(self, Q: NDArray[Any]) -> csr_array:
+        """A row of weights for each query."""
 
 
 class Decision(Protocol):
-    """How codes decide between classes."""
+    """How codes decide between classes; weights are None where samples have none of their own."""
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        """What it was made of, in the order of `classes`."""
+
+    @property
+    def classes(self) -> Classes: ...
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None: ...
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         """One column for each class, the largest of which wins."""
@@ -24,6 +43,9 @@ class Decision(Protocol):
 
 class ExplainedDecision(Decision, Protocol):
     """One that can name the samples behind it."""
+
+    @property
+    def dictionary(self) -> Coder: ...
 
     def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
         """The scores, and what each sample counts in them."""
@@ -36,17 +58,21 @@ class ClassSums:
     """
 
     def __init__(
-        self, coder: Coder, classes: NDArray[np.intp], weights: NDArray[np.float64], *, to_one: bool = False
+        self, dictionary: Coder, classes: Classes, weights: NDArray[np.float64], *, to_one: bool = False
     ) -> None:
-        self._coder, self._weights, self._to_one = coder, weights, to_one
+        self.dictionary, self.classes, self.weights, self._to_one = dictionary, classes, weights, to_one
         self._members = class_members(classes)
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        return self.dictionary.samples
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         return self.decide(Q)[0]
 
     def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
-        codes = self._coder(Q)
-        codes.data = abs(codes.data) * self._weights[codes.indices]
+        codes = self.dictionary.codes(Q)
+        codes.data = abs(codes.data) * self.weights[codes.indices]
         if self._to_one:
             codes.data /= np.repeat(codes.sum(axis=1), np.diff(codes.indptr))
         return (codes @ self._members).toarray(), codes
@@ -55,9 +81,15 @@ class ClassSums:
 class OwnResiduals:
     """One code by each class's samples alone; a class gets minus the distance between the query and its sum."""
 
-    def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], how: CodingParameters) -> None:
-        self._order = np.argsort(classes, kind="stable")
+    weights = None
+
+    def __init__(self, X: NDArray[Any], classes: Classes, how: CodingParameters) -> None:
+        self.classes, self._order = classes, np.argsort(classes, kind="stable")
         self.dictionary = Dictionary(X[self._order], how, np.bincount(classes))
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        return in_first_order(self.dictionary.samples, self._order)
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         return -residuals(self.dictionary.samples, Q, self.dictionary.codes(Q), self.dictionary.n_parts)
@@ -71,33 +103,45 @@ class OwnResiduals:
 class SharedResiduals:
     """One code by all samples; a class gets minus the distance between the query and its own part of the sum.
 
-    ``make_coder`` is given the samples class by class.
+    ``make_dictionary`` is given the samples class by class.
     """
 
+    weights = None
+
     def __init__(
-        self, X: NDArray[Any], classes: NDArray[np.intp], make_coder: Callable[[NDArray[Any]], Coder]
+        self, X: NDArray[Any], classes: Classes, make_dictionary: Callable[[NDArray[Any]], Coder]
     ) -> None:
-        self._order = np.argsort(classes, kind="stable")
+        self.classes, self._order = classes, np.argsort(classes, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(classes))[:-1]])
-        self._samples = np.ascontiguousarray(X[self._order])
-        self._coder = make_coder(self._samples)
+        self.dictionary = make_dictionary(np.ascontiguousarray(X[self._order]))
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        return in_first_order(self.dictionary.samples, self._order)
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         return self.decide(Q)[0]
 
     def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
-        codes, n_classes = by_class(self._coder(Q), self._starts), len(self._starts)
-        distances = residuals(self._samples, Q, codes, n_classes)
+        codes, n_classes = by_class(self.dictionary.codes(Q), self._starts), len(self._starts)
+        distances = residuals(self.dictionary.samples, Q, codes, n_classes)
         return -distances, winners_of(codes, distances, self._order)
 
 
 class NearestOfClasses:
     """Minus the squared distance to the nearest descriptor of each class: a search for each."""
 
-    def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], n_jobs: int | None) -> None:
+    weights = None
+
+    def __init__(self, X: NDArray[Any], classes: Classes, n_jobs: int | None) -> None:
+        self.classes, self._order = classes, np.argsort(classes, kind="stable")
         self._searches = [
             NeighborSearch(X[classes == c], n_jobs=n_jobs, copy=False) for c in range(classes.max() + 1)
         ]
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        return in_first_order(np.concatenate([search.rows.X for search in self._searches]), self._order)
 
     def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
         return -np.hstack([search.search(Q, 1).distances ** 2 for search in self._searches])
@@ -106,16 +150,29 @@ class NearestOfClasses:
 class NearestNearby:
     """The same among a descriptor's nearest; a class that has none of them is as far as the farthest of them."""
 
-    def __init__(self, X: NDArray[Any], classes: NDArray[np.intp], n_near: int, n_jobs: int | None) -> None:
+    weights = None
+
+    def __init__(self, X: NDArray[Any], classes: Classes, n_near: int, n_jobs: int | None) -> None:
         self._search = NeighborSearch(X, n_jobs=n_jobs, copy=False)
-        self._classes, self._n_near = classes, n_near
+        self.classes, self._n_near = classes, n_near
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        return self._search.rows.X
 
     def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
         found = self._search.search(Q, self._n_near)
         squares = found.distances**2
-        evidence = np.repeat(-squares[:, -1:], self._classes.max() + 1, axis=1)
-        np.maximum.at(evidence, (np.arange(len(Q))[:, np.newaxis], self._classes[found.indices]), -squares)
+        evidence = np.repeat(-squares[:, -1:], self.classes.max() + 1, axis=1)
+        np.maximum.at(evidence, (np.arange(len(Q))[:, np.newaxis], self.classes[found.indices]), -squares)
         return evidence
+
+
+def in_first_order(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+    """The rows that were brought into an order, as they came."""
+    first = np.empty_like(rows)
+    first[order] = rows
+    return first
 
 
 def shares_of(sums: Scores) -> Scores:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array
 from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_flag, check_not_negative, check_whole, validate_rows
 from nearboost.problem.targets import encode_classes
@@ -42,6 +44,14 @@ class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     mean_: NDArray[np.float64]
     components_: NDArray[np.float64]
     eigenvalues_: NDArray[np.float64]
+
+    model_schema: ClassVar[Schema] = of_rows(
+        {
+            "mean_": Array("float64", ("n_features",)),
+            "components_": Array("float64", ("n_components", "n_features")),
+            "eigenvalues_": Array("float64", ("n_components",)),
+        }
+    )
 
     _cure = ""  # what helps where all weights are 0
 

@@ -1,24 +1,26 @@
 """NBNN and its relatives: an image is of the class that explains its local descriptors best."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from nearboost.base.entries import Array, Part, Size
 from nearboost.base.errors import warn_caller
 from nearboost.base.local_sets import LocalSets, NonTabularMixin
-from nearboost.base.progress import progress_bar, silent
+from nearboost.base.progress import Advance, progress_bar, silent
+from nearboost.base.schema import CLASSES, Schema, set_fitted
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.dictionary import Dictionary, check_coding
 from nearboost.codes.l1 import L1Dictionary
 from nearboost.inn.coder import INNCoder
-from nearboost.inn.decisions import ClassSums, Decision, NearestNearby, NearestOfClasses, shares_of
+from nearboost.inn.decisions import Classes, ClassSums, Decision, NearestNearby, NearestOfClasses, shares_of
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.targets import encode_classes
 
@@ -28,7 +30,8 @@ DESCRIPTORS_AT_ONCE = 16384
 
 
 def _sums_decide(classifier: "NaiveBayesNN") -> bool:
-    if getattr(classifier, "_fitted_representation", classifier.representation) == "nn":
+    fitted: Any = getattr(classifier, "_as_fitted", classifier)
+    if fitted.representation == "nn":
         raise AttributeError(
             "representation='nn' gives sums of distances and no probabilities; use decision_function, or "
             "representation='inn'."
@@ -96,6 +99,18 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
     array(['cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    model_schema: ClassVar[Schema] = Schema(
+        {
+            **CLASSES,
+            "as_fitted": Part(("NaiveBayesNN",), fitted=False),
+            "voters_": Array("int64", ("n_voters",), low=0, rising=True),
+            "n_features_in_": Size(1, name="n_features"),
+            "descriptors": Array("float", ("n_descriptors", "n_features"), by_rows=True),
+            "descriptor_classes": Array("int64", ("n_descriptors",), low=0, below="n_classes", every=True),
+        },
+        optional=("voters_",),  # which files of format 1 do not know
+    )
+
     def __init__(
         self,
         representation: str = "inn",
@@ -148,9 +163,27 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
             )
         self.voters_ = np.flatnonzero(lengths)
         self.n_features_in_ = descriptors.shape[1]
-        self._fitted_representation = self.representation
-        self._evidence = self._compare_with(descriptors, classes)
+        self._as_fitted, self._evidence = clone(self), self._compare_with(descriptors, classes)
+        if isinstance(self._evidence, ClassSums) and isinstance(self._evidence.dictionary, Dictionary):
+            self._evidence.dictionary.build_gram()
         return self
+
+    def model_state(self) -> dict[str, Any]:
+        """What is kept in a file; nothing before `fit`."""
+        if not hasattr(self, "_evidence"):
+            return {}
+        return {
+            **vars(self),
+            "as_fitted": self._as_fitted,
+            "descriptors": self._evidence.samples,
+            "descriptor_classes": self._evidence.classes,
+        }
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Compare with the descriptors of a file."""
+        set_fitted(self, state)
+        self._as_fitted = state["as_fitted"]
+        self._evidence = self._as_fitted._compare_with(state["descriptors"], state["descriptor_classes"])
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -162,7 +195,7 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         check_coding(INNCoder(coverage=self.coverage))
         count_threads(self.n_jobs)
 
-    def _compare_with(self, X: NDArray[Any], classes: NDArray[np.intp]) -> Decision:
+    def _compare_with(self, X: NDArray[Any], classes: Classes) -> Decision:
         near = None if self.neighborhood is None else min(self.neighborhood, len(X))
         if self.representation == "nn":
             if near is None:
@@ -172,12 +205,12 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         regularization = usual if self.regularization is None else self.regularization
         if self.representation == "l1":
             sparse = L1Dictionary(X, regularization, neighborhood=near, n_jobs=self.n_jobs)
-            return ClassSums(sparse.codes, classes, np.ones(len(X)), to_one=True)  # eq. (14)
+            return ClassSums(sparse, classes, np.ones(len(X)), to_one=True)  # eq. (14)
         how = INNCoder(
             regularization, coverage=self.coverage, neighborhood=near, n_jobs=self.n_jobs, verbose=self.verbose
         )
         check_coding(how)
-        return ClassSums(QuietCodes(Dictionary(X, how)), classes, np.ones(len(X)))
+        return ClassSums(QuietDictionary(X, how), classes, np.ones(len(X)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score of each class; the largest wins.
@@ -236,7 +269,7 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         warn_of_empty(lengths)
         # An image whose descriptors all have empty codes is no evidence for any class: that deserves a warning.
         silent = np.flatnonzero(~scores.any(axis=1) & (np.array(lengths) > 0))
-        if silent.size and self._fitted_representation == "l1":
+        if silent.size and self._as_fitted.representation == "l1":
             warn_caller(
                 f"No descriptor of {silent.size} of {len(sets)} images has any weights, first image {silent[0]}, "
                 "so that no class is likelier than another; use a smaller regularization.",
@@ -244,14 +277,13 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         return scores
 
 
-class QuietCodes:
+class QuietDictionary(Dictionary):
     """Codes without a progress bar of their own: that of the images is shown."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        self.dictionary = dictionary
-
-    def __call__(self, Q: NDArray[Any]) -> csr_array:
-        return self.dictionary.codes(Q, advance=silent)
+    def codes(
+        self, Q: NDArray[Any], own: NDArray[np.int32] | None = None, advance: Advance | None = silent
+    ) -> csr_array:
+        return super().codes(Q, own, advance)
 
 
 def warn_of_empty(lengths: list[int]) -> None:

@@ -1,16 +1,17 @@
 """SRC: classification by sparse representation."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nearboost.base.errors import warn_caller
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.l1 import L1Dictionary
-from nearboost.inn.code_classifier import SparseCodeClassifier
-from nearboost.inn.decisions import ClassSums, Coder, ExplainedDecision, SharedResiduals
+from nearboost.inn.code_classifier import SparseCodeClassifier, schema_of_samples
+from nearboost.inn.decisions import Classes, ClassSums, ExplainedDecision, SharedResiduals
 
 SOLVERS, REMOVED_SOLVERS = ("lasso",), ("lars", "fista")
 
@@ -65,6 +66,8 @@ class SRCClassifier(SparseCodeClassifier):
     0.987
     """
 
+    model_schema: ClassVar[Schema] = schema_of_samples("SRCClassifier")
+
     def __init__(
         self,
         regularization: float = 0.05,
@@ -92,33 +95,22 @@ class SRCClassifier(SparseCodeClassifier):
         check_choice("solver", self.solver, SOLVERS)
         check_whole("neighborhood", self.neighborhood, optional=True)
 
-    def _decide_by(
-        self, X: NDArray[Any], classes: NDArray[np.intp], weights: NDArray[np.float64]
-    ) -> ExplainedDecision:
+    def _decide_by(self, X: NDArray[Any], classes: Classes, weights: NDArray[np.float64]) -> ExplainedDecision:
         if self.decision == "weights":
-            return ClassSums(self._coder(X), classes, weights, to_one=True)
-        return SharedResiduals(X, classes, self._coder)
+            return ClassSums(self._dictionary(X), classes, weights, to_one=True)
+        return SharedResiduals(X, classes, self._dictionary)
 
-    def _coder(self, X: NDArray[Any]) -> Coder:
-        return LassoCoder(
-            L1Dictionary(
-                X,
-                self.regularization,
-                neighborhood=self.neighborhood,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
+    def _dictionary(self, X: NDArray[Any]) -> L1Dictionary:
+        return LassoDictionary(
+            X, self.regularization, neighborhood=self.neighborhood, n_jobs=self.n_jobs, verbose=self.verbose
         )
 
 
-class LassoCoder:
-    """Codes, and a warning of those that are empty."""
+class LassoDictionary(L1Dictionary):
+    """Warns of codes that are empty."""
 
-    def __init__(self, dictionary: L1Dictionary) -> None:
-        self.dictionary = dictionary
-
-    def __call__(self, Q: NDArray[Any]) -> csr_array:
-        codes = self.dictionary.codes(Q)
+    def codes(self, Q: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:
+        codes = super().codes(Q, own)
         empty = np.flatnonzero(np.diff(codes.indptr) == 0)
         if empty.size:
             warn_caller(

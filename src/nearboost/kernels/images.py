@@ -275,7 +275,7 @@ def rank_and_surprise(responses, per_unit, ranks, surprises, surprise):
         total = 0.0
         for filter in range(responses.shape[1]):
             step = abs(responses[place, filter]) * per_unit
-            low = min(int(step), last - 1)
+            low = int(step) if step < last - 1 else last - 1  # also where a response is not a number
             share = min(step - low, 1.0)
             responses[place, filter] = ranks[low, filter] + share * (ranks[low + 1, filter] - ranks[low, filter])
             total += surprises[low, filter] + share * (surprises[low + 1, filter] - surprises[low, filter])

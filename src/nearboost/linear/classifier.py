@@ -15,6 +15,7 @@ from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.base.validation import check_flag, check_positive, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
 from nearboost.linear.descent import PassOptions, Schedule, State
+from nearboost.linear.kept import Resumable, settled_of
 from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
 from nearboost.linear.objectives import Objective, check_loss
 from nearboost.linear.projection import Projection
@@ -23,6 +24,7 @@ from nearboost.linear.scoring import LinearScores
 from nearboost.linear.training import Method, Recipe, Training
 from nearboost.problem.held_out import find_seed
 from nearboost.problem.targets import (
+    Coding,
     announce_coding,
     check_some_count,
     check_two_classes,
@@ -34,8 +36,6 @@ from nearboost.problem.targets import (
 )
 
 NO_HISTORY: dict[str, list[float]] = {"risk": [], "held_out_accuracy": []}
-# What may change between two calls of `partial_fit`, or has no part in it.
-FREE_LATER = {"max_passes", "early_stopping", "tol", "class_weight", "memory", "n_jobs", "verbose"}
 
 
 def _steps_in_batches(classifier: "StochasticLinearClassifier") -> bool:
@@ -44,7 +44,7 @@ def _steps_in_batches(classifier: "StochasticLinearClassifier") -> bool:
     return True
 
 
-class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
+class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseEstimator):
     """Base of the linear classifiers learned by stochastic steps; each adds its coordinates and its metric."""
 
     loss: str
@@ -100,7 +100,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
             problem = self._pose(X, y, sample_weight, groups)
             check_learnable(problem, self.balanced)
             self._learn(problem)
-            self._remember_parameters()
+            self._settled = settled_of(self)  # later blocks are bound to it
         return self
 
     def _learn(self, problem: Problem) -> None:
@@ -155,7 +155,7 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
                 self._coding = announce_coding(y, classes)
                 problem = self._pose(X, y, sample_weight)
                 self._begin(problem, hessian_sample)
-                self._remember_parameters()
+                self._settled = settled_of(self)  # later blocks are bound to it
             else:
                 X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
                 problem = self._pose(X, y, sample_weight, unit=self._state.unit)
@@ -186,11 +186,6 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         state, risk = with_smaller_steps(lambda trial: run_block(trial, projection, before), state)
         self._record([risk])
         self._set_weights(state, state.weights)
-
-    def _remember_parameters(self) -> None:
-        """Keep the parameters that later blocks are bound to."""
-        parameters = self.get_params(deep=False)
-        self._settled = {name: value for name, value in parameters.items() if name not in FREE_LATER}
 
     def _check_continued(self, first: bool, classes: ArrayLike | None) -> None:
         """What blocks can be learned with, and that a later one comes with what the first one settled."""
@@ -225,13 +220,13 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         self.report_ = {
             "loss": state.objective.name,
             "rank": setting.rank,
-            "damping": setting.damping,
+            "damping": float(setting.damping),
             "step": state.schedule.first,
             "n_held_out": n_held_out,
             "trials": [
                 {
                     "rank": trial.setting.rank,
-                    "damping": trial.setting.damping,
+                    "damping": float(trial.setting.damping),
                     "step": trial.step,
                     "accuracy": trial.accuracy,
                     "risk": trial.risk,
@@ -267,17 +262,20 @@ class StochasticLinearClassifier(LinearScores, ClassifierMixin, BaseEstimator):
         counted = np.flatnonzero(weights > 0)
         return Problem(rows, labels, (weights / unit).astype(rows.dtype), groups, counted, unit)
 
-    def _recipe(self) -> Recipe:
-        multilabel = self._coding.multilabel
-        name = self.loss if self.loss != "auto" else "log" if multilabel else "multinomial"
-        if name == "multinomial" and multilabel:
+    def _objective_of(self, coding: Coding) -> Objective:
+        """The loss by its name, which must suit the labels."""
+        name = self.loss if self.loss != "auto" else "log" if coding.multilabel else "multinomial"
+        if name == "multinomial" and coding.multilabel:
             raise ValueError('loss="multinomial" needs one label per sample; use "log" for a matrix of labels.')
         if name == "multinomial" and self.balanced:
             raise ValueError(
                 'balanced=True draws rows for each class on its own; use loss="log", not "multinomial".'
             )
+        return Objective(name, coding.n_columns)
+
+    def _recipe(self) -> Recipe:
         return Recipe(
-            objective=Objective(name, self._coding.n_columns),
+            objective=self._objective_of(self._coding),
             step=None if isinstance(self.step, str) else float(self.step),
             n_passes=self.max_passes,
             options=PassOptions(self.batch_size, self.balanced, self.average, find_seed(self.random_state)),

@@ -1,15 +1,20 @@
 """The methods that SLND is compared with, in the same loop: only coordinates and metric differ."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base import entries
+from nearboost.base.entries import Integer, Misfit, Nullable, Number
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_whole
 from nearboost.linear.classifier import StochasticLinearClassifier
 from nearboost.linear.coordinates import Coordinates, Features
 from nearboost.linear.descent import FixedMetric, Metric
+from nearboost.linear.kept import MOST_COUNTED, linear_schema
 from nearboost.linear.moments import draw_sample, measure_mean, measure_moment
 from nearboost.linear.objectives import Objective
 from nearboost.linear.rows import Problem
@@ -18,6 +23,7 @@ from nearboost.linear.training import Method, Recipe
 Array = NDArray[np.float64]
 
 SCALINGS = ("none", "standard", "diagonal", "quasi-newton")
+MEASURED = ("about_zero", "centre", "scale", "factor")  # that coordinates are made of
 LEAST_CURVATURE = 0.01  # of its bound: the learned metric gives no step more than 100 times as long
 
 
@@ -65,14 +71,18 @@ class LearnedDiagonal:
     def __init__(self, bound: Array, objective: Objective, skip: int) -> None:
         self.values, self.interval = inverse(bound), skip
         self._bound, self._objective = bound, objective
-        self._mean, self._n_looks = bound, 1
+        self.mean, self.n_looks = bound, 1
+
+    def resume(self, mean: Array, n_looks: int) -> None:
+        """Go on from what was learned before."""
+        self.mean, self.n_looks = mean, n_looks
+        self.values = inverse(np.maximum(self.mean, LEAST_CURVATURE * self._bound))
 
     def observe(self, Z: NDArray[Any], V: NDArray[Any]) -> None:
         """A look at the last batch."""
         seen = (Z.astype(np.float64) ** 2).T @ self._objective.curvatures(Z @ V) / len(Z)
-        self._n_looks += 1
-        self._mean = self._mean + (seen - self._mean) / self._n_looks
-        self.values = inverse(np.maximum(self._mean, LEAST_CURVATURE * self._bound))
+        n_looks = self.n_looks + 1
+        self.resume(self.mean + (seen - self.mean) / n_looks, n_looks)
 
 
 def inverse(diagonal: Array) -> Array:
@@ -158,6 +168,18 @@ class LinearSGDClassifier(StochasticLinearClassifier):
     True
     """
 
+    model_schema: ClassVar[Schema] = linear_schema(
+        "LinearSGDClassifier",
+        {
+            "about_zero": entries.Array("float64", ("n_coordinates",), low=0),
+            "centre": entries.Array("float64", ("n_features",)),
+            "scale": entries.Array("float64", ("n_features",), above=0),
+            "factor": Number(above=0),
+            "curvatures": Nullable(entries.Array("float64", ("n_coordinates", None), low=0)),
+            "n_looks": Integer(1, MOST_COUNTED),
+        },
+    )
+
     def __init__(
         self,
         loss: str = "auto",
@@ -196,6 +218,25 @@ class LinearSGDClassifier(StochasticLinearClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _coordinate_entries(self) -> dict[str, Any]:
+        coordinates, metric = self._state.coordinates, self._state.metric
+        assert isinstance(coordinates, Features)
+        mean, n_looks = (metric.mean, metric.n_looks) if isinstance(metric, LearnedDiagonal) else (None, 1)
+        measured = {name: getattr(coordinates, name) for name in MEASURED}
+        return {**measured, "curvatures": mean, "n_looks": n_looks}
+
+    def _resume(self, state: Mapping[str, Any], objective: Objective) -> tuple[Coordinates, Metric]:
+        if len(state["about_zero"]) != state["n_features_in_"] + self.fit_intercept:
+            raise Misfit("must have a second moment for each feature, and one for the constant")
+        measured = {name: state[name] for name in MEASURED}
+        coordinates = Features(moment=None, **measured, intercept=bool(self.fit_intercept))
+        metric, mean = self._method().metric(coordinates, objective, 0.0), state["curvatures"]
+        if isinstance(metric, LearnedDiagonal):
+            if mean is None or mean.shape[1] not in (1, objective.n_columns):
+                raise Misfit("must have the curvatures that it learned")
+            metric.resume(mean, state["n_looks"])
+        return coordinates, metric
 
     def _method(self) -> Method:
         return OwnFeatures(self.scaling, self.hessian_samples, self.fit_intercept, self.skip)

@@ -1,17 +1,21 @@
 """SLND: stochastic low-rank Newton descent."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from nearboost.base.entries import Array, Fields, Misfit, Number
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema
 from nearboost.base.validation import check_not_negative, check_positive, check_whole
 from nearboost.linear.choice import RANKS, Setting
 from nearboost.linear.classifier import NO_HISTORY, StochasticLinearClassifier
 from nearboost.linear.coordinates import Coordinates, Eigenvectors
 from nearboost.linear.descent import FixedMetric, Metric, Schedule, State
+from nearboost.linear.kept import Figures, linear_schema
 from nearboost.linear.moments import draw_sample, leading_eigenpairs, measure_moment
 from nearboost.linear.objectives import Objective
 from nearboost.linear.projection import Projection
@@ -159,6 +163,17 @@ class SLNDClassifier(StochasticLinearClassifier):
     True
     """
 
+    model_schema: ClassVar[Schema] = linear_schema(
+        "SLNDClassifier",
+        {
+            "eigenvalues_": Array("float64", ("n_coordinates",), above=0),
+            "vectors": Array("float64", (None, "n_coordinates")),
+            "diagnostics_": Fields(
+                {"gamma": Figures(), "negative_steps": Number(0, 1), "largest_rise": Number(finite=False)}
+            ),
+        },
+        optional=("diagnostics_",),
+    )
     _named_steps = ("auto", "theory")
 
     def __init__(
@@ -257,7 +272,26 @@ class SLNDClassifier(StochasticLinearClassifier):
     def _describe(self, state: State, setting: Setting, *others: Any) -> None:
         super()._describe(state, setting, *others)
         self.eigenvalues_ = state.coordinates.second_moments
-        self.rank_, self.damping_, self.step_ = len(self.eigenvalues_), setting.damping, state.schedule.first
+        self._tell_choice()
+
+    def _tell_choice(self) -> None:
+        self.rank_, self.damping_ = len(self.eigenvalues_), self.report_["damping"]
+        self.step_ = self.report_["step"]
+
+    def _coordinate_entries(self) -> dict[str, Any]:
+        coordinates = self._state.coordinates
+        assert isinstance(coordinates, Eigenvectors)
+        return {"vectors": coordinates.vectors}
+
+    def _resume(self, state: Mapping[str, Any], objective: Objective) -> tuple[Coordinates, Metric]:
+        if len(state["vectors"]) != state["n_features_in_"] + self.fit_intercept:
+            raise Misfit("must have a row of eigenvectors for each feature, and one for the constant")
+        coordinates = Eigenvectors(state["vectors"], state["eigenvalues_"], bool(self.fit_intercept))
+        return coordinates, self._method().metric(coordinates, objective, state["report_"]["damping"])
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        super().restore_model_state(state)
+        self._tell_choice()
 
     def check_parameters(self) -> None:
         super().check_parameters()

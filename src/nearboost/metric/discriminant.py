@@ -1,12 +1,14 @@
 """SoftDiscriminant: whitening within classes that favours, but does not insist on, the discriminants."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Integer
 from nearboost.base.mapping import check_map
+from nearboost.base.schema import Schema, of_rows
 from nearboost.base.validation import check_positive, validate_rows
 from nearboost.metric.linear import LinearMetric, check_spread
 
@@ -60,6 +62,14 @@ class SoftDiscriminant(LinearMetric):
     >>> print(f"{model.score(X[1::2], y[1::2]):.3f}")
     0.955
     """
+
+    model_schema: ClassVar[Schema] = of_rows(
+        {
+            "mean_": Array("float64", ("n_features",)),
+            "components_": Array("float64", ("n_features", "n_features")),
+            "n_discriminants_": Integer(0, "n_features"),
+        }
+    )
 
     def __init__(self, shrinkage: float = 0.5, *, rest: float = 0.5) -> None:
         self.shrinkage = shrinkage

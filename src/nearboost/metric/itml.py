@@ -1,6 +1,6 @@
 """ITML: the metric nearest to a given one that keeps like rows near and unlike rows far."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +10,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.entries import Array, Integer
 from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema, of_rows
 from nearboost.base.validation import check_choice, check_positive, check_whole, validate_rows
 from nearboost.kernels.itml import NEGLIGIBLE, sweep_pairs
 from nearboost.metric.linear import LinearMetric, check_spread
@@ -90,6 +92,15 @@ class ITML(LinearMetric):
     >>> print(f"{plain.score(X[1::2], y[1::2]):.3f} {learned.score(X[1::2], y[1::2]):.3f}")
     0.933 0.966
     """
+
+    model_schema: ClassVar[Schema] = of_rows(
+        {
+            "metric_matrix_": Array("float64", ("n_features", "n_features")),
+            "components_": Array("float64", ("n_features", "n_features")),
+            "bounds_": Array("float64", (2,), above=0),
+            "n_sweeps_": Integer(1),
+        }
+    )
 
     def __init__(
         self,
@@ -181,6 +192,8 @@ class ITML(LinearMetric):
         check_whole("max_sweeps", self.max_sweeps)
         check_positive("tol", self.tol)
         check_choice("prior", self.prior, PRIORS)
+        if self.bounds is not None:
+            check_bounds(self.bounds)
 
     def _generator(self) -> np.random.RandomState:
         return find_generator(self.random_state)

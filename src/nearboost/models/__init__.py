@@ -6,7 +6,8 @@ Names are imported when they are first asked for, so that looking into a file is
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nearboost.base.model_files import ModelFileError, load, save
+from nearboost.base.entries import ModelFileError
+from nearboost.models.files import load, save
 
 if TYPE_CHECKING:
     from nearboost.models.model import Model, load_model

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nearboost.base.model_files import check_can_be_saved
 from nearboost.catalogue.descriptors import DEFAULT, Descriptor, describe, find_descriptor
 from nearboost.catalogue.methods import find_method
 from nearboost.datasets import DataError, Dataset
 from nearboost.models import Model, origins_of
+from nearboost.models.files import check_can_be_saved
 from nearboost.models.items import LabelledRows, described_part
 from nearboost.models.model import as_floats
 
@@ -32,7 +32,8 @@ def check_names(features: str | None, method: str) -> None:
     if features is not None:
         find_descriptor(features)
     classifier = find_method(method).make()
-    check_can_be_saved(getattr(classifier, "estimator", classifier), f"method {method}")
+    inner = getattr(classifier, "estimator", None)  # of a grid search
+    check_can_be_saved(inner if hasattr(inner, "fit") else classifier, f"method {method}")
 
 
 def fit_model(

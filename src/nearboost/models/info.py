@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from nearboost.base.model_archive import MISFITS, misfit
-from nearboost.base.model_files import read_header
+from nearboost.models.archive import MISFITS, misfit
+from nearboost.models.files import read_header
 
 CHOSEN = ("n_neighbors_", "n_rounds_", "held_out_accuracy_", "temperature_", "terms_", "rank_")
 MOST_TEXT = 200
@@ -31,10 +31,10 @@ def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[st
         "versions": header["versions"],
         "arrays": len(arrays),
         "array_bytes": header["bytes"],
-        "holds": root.get("object") if isinstance(root, Mapping) else type(root).__name__,
+        "holds": _class_name(root),
     }
     if found["holds"] != "Model":
-        return found | ({"model": _object(root, arrays)} if isinstance(root, Mapping) and "object" in root else {})
+        return found | {"model": _object(root, arrays)}
     state = root["state"]
     classes, facts = _plain(state["classes"], arrays), _plain(state["facts"], arrays)
     origins = _origin_facts(state["origins"], arrays)
@@ -59,7 +59,7 @@ def _object(coded: Mapping[str, Any], arrays: list[Any]) -> dict[str, Any]:
     """A class, its parameters (steps nested), and what its fit chose."""
     parameters = {name: _plain(one, arrays) for name, one in coded["parameters"].items()}
     chosen = {name.rstrip("_"): _plain(coded["state"][name], arrays) for name in CHOSEN if name in coded["state"]}
-    return {"class": coded["object"], "parameters": parameters} | ({"chosen": chosen} if chosen else {})
+    return {"class": _class_name(coded), "parameters": parameters} | ({"chosen": chosen} if chosen else {})
 
 
 def _plain(coded: Any, arrays: list[Any]) -> Any:
@@ -70,17 +70,22 @@ def _plain(coded: Any, arrays: list[Any]) -> Any:
         return coded if len(coded) <= MOST_TEXT else coded[:MOST_TEXT] + "…"
     if not isinstance(coded, Mapping):
         return coded
-    if "object" in coded:
+    if {"class", "object"} & set(coded):
         return _object(coded, arrays)
     [(kind, content)] = coded.items()
     if kind == "dict":
         return {str(_plain(key, arrays)): _plain(one, arrays) for key, one in content}
-    if kind == "tuple":
+    if kind in ("numbers", "texts", "tuple"):
         return _plain(content, arrays)
     if kind == "array":
         entry = arrays[content]
         return f"array of {entry['dtype']}, {' x '.join(map(str, entry['shape'])) or 'one number'}"
     return f"{kind}" if kind != "float" else content
+
+
+def _class_name(coded: Mapping[str, Any]) -> str:
+    """The class of an object; before format 3 the entry was called so."""
+    return str(coded["class"] if "class" in coded else coded["object"])
 
 
 def _shape(coded: Mapping[str, Any], arrays: list[Any]) -> list[int]:

@@ -1,18 +1,22 @@
 """A model as people keep it: features, classifier, class names, and where the training items came from."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from nearboost.base.model_files import ModelFileError, load
+from nearboost.base.entries import Array, ListOf, Misfit, ModelFileError, Nullable, Part, Text
+from nearboost.base.schema import PLAIN, Schema
 from nearboost.base.validation import float_type
 from nearboost.features.extraction import images_to_rows
+from nearboost.models.files import load
 from nearboost.models.origins import Origins
 from nearboost.models.prediction import Prediction
+from nearboost.models.steps import check_fit, wanted_by
 from nearboost.problem.classifier import voters_of
 
 
@@ -22,6 +26,17 @@ class Described(NamedTuple):
     rows: NDArray[Any]
     places: NDArray[np.int64]
     skipped: dict[int, str]
+
+
+def _check_facts(state: Mapping[str, Any]) -> None:
+    facts = state["facts"]
+    plain = (str, int, float, type(None))
+    if type(facts) is not dict or not all(
+        type(name) is str and type(fact) in plain for name, fact in facts.items()
+    ):
+        raise Misfit("must have facts that are numbers and texts")
+    if type(facts.get("items", 0)) is not int:
+        raise Misfit("must say of how many items it was fitted")
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,30 @@ class Model:
     origins: Origins | None
     facts: dict[str, Any]
     marks: NDArray[np.uint64] | None = None
+
+    model_schema: ClassVar[Schema] = Schema(
+        {
+            "features": Nullable(Part(can="transform")),
+            "classifier": Part(can="predict"),
+            "classes": ListOf(Text(), as_tuple=True),
+            "origins": Nullable(Part(("Origins",))),
+            "facts": PLAIN,
+            "marks": Nullable(Array("uint64", (None,))),
+        },
+        optional=("marks",),
+        check=_check_facts,
+    )
+
+    def __post_init__(self) -> None:
+        known = np.asarray(getattr(self.last_step, "classes_", ()))
+        if known.size and (known.dtype.kind not in "iu" or known.min() < 0 or known.max() >= len(self.classes)):
+            raise ValueError(
+                "The classifier of a model must be fitted on class numbers below the number of names."
+            )
+        if self.features is not None:
+            check_fit(self.features, self.classifier)
+            if wanted_by(self.features)[0] != "images":
+                raise ValueError("The features of a model must describe images.")
 
     def describe(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Described:
         """Turn items into rows; what cannot be read is skipped.
@@ -190,20 +229,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(
             f"{path} holds {type(found).__name__} and no model with class names; make one with `nearboost fit`."
         )
-    if not _is_whole(found):
-        raise ModelFileError(f"{path} holds a model whose parts are not what they should be; it was changed.")
     return found
-
-
-def _is_whole(model: Model) -> bool:
-    """Whether the parts are of their kinds, which a changed file may have otherwise."""
-    has_names = isinstance(model.classes, tuple) and all(isinstance(name, str) for name in model.classes)
-    can_be_asked = hasattr(model.classifier, "predict")
-    can_describe = model.features is None or hasattr(model.features, "transform")
-    has_origins = model.origins is None or isinstance(model.origins, Origins)
-    has_marks = model.marks is None or (isinstance(model.marks, np.ndarray) and model.marks.dtype == np.uint64)
-    has_others = has_origins and has_marks and isinstance(model.facts, dict)
-    return has_names and can_be_asked and can_describe and has_others
 
 
 def as_floats(rows: NDArray[Any]) -> NDArray[Any]:

@@ -1,18 +1,28 @@
 """Where the training items of a model came from: names, hashes, small pictures, and marks to know them again."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.entries import Array, Either, Misfit, Nullable, Texts
 from nearboost.base.image_set import ImageSet
 from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema
 from nearboost.base.threads import map_in_threads
 
 N_DIGITS = 16  # of a hash: eight bytes
+
+
+def _check_pictures(state: Mapping[str, Any]) -> None:
+    pictures, ends = state["pictures"], state["ends"]
+    if len(ends) != (0 if pictures is None else len(state["rows"])):
+        raise Misfit("must have an end for each picture")
+    if len(ends) and ((np.diff(ends, prepend=0) < 0).any() or ends[-1] != len(pictures)):
+        raise Misfit("must have pictures that end one after the other")
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,20 @@ class Origins:
     hashes: NDArray[np.str_]
     pictures: NDArray[np.uint8] | None
     ends: NDArray[np.int64]
+
+    model_schema: ClassVar[Schema] = Schema(
+        {
+            "rows": Array("int64", ("n_rows",), low=0, rising=True),
+            "names": Texts("n_rows"),
+            "labels": Either(
+                Array("int64", ("n_rows",), low=0), Array("int64", ("n_rows", "n_labels"), low=0, high=1)
+            ),
+            "hashes": Texts("n_rows"),
+            "pictures": Nullable(Array("uint8", (None,))),
+            "ends": Array("int64", (None,), low=0),
+        },
+        check=_check_pictures,
+    )
 
     def take(self, rows: NDArray[np.integer]) -> "Origins":
         """The origins of some training rows, as far as they are known.

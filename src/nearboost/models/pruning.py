@@ -9,8 +9,8 @@ from sklearn.pipeline import Pipeline
 
 from nearboost.base.disk import check_target
 from nearboost.base.errors import UsageError
-from nearboost.base.model_files import save
 from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.models.files import save
 from nearboost.models.fitting import groups_for, with_origins
 from nearboost.models.items import choose_part, labelled_rows
 from nearboost.models.model import Model, load_model

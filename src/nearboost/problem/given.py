@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from nearboost.base.entries import Misfit
 from nearboost.base.mapping import check_map
 from nearboost.problem.targets import (
     Coding,
@@ -109,6 +110,13 @@ def pose_problem(given: GivenRows, coding: Coding, class_weight: Any) -> Trainin
     sample = sample / sample.mean()  # only ratios count: the oracle's tie window is absolute
     groups = number_groups(given.groups, len(kept))
     return TrainingSet(given.X, labels, ExampleWeights(sample, by_class, np.zeros(len(kept))), groups)
+
+
+def check_kept(weight: Weights | None, kept: NDArray[np.int64]) -> None:
+    """Refuse a model file whose rows are not those of a positive weight."""
+    counting = np.arange(len(kept)) if weight is None else np.flatnonzero(weight > 0)
+    if not np.array_equal(counting, kept):
+        raise Misfit("must hold the rows that have a weight")
 
 
 def check_rows(rows: ArrayLike, n_rows: int) -> NDArray[np.int64]:

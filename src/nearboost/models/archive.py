@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import whole_file
-from nearboost.base.model_values import KINDS, ModelFileError
+from nearboost.base.entries import ModelFileError
 
+KINDS = "biufU"  # of arrays: numbers and texts
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
 MOST_HEADER = 64 * 2**20  # bytes
 MOST_ARRAYS = 100_000
@@ -185,9 +186,8 @@ def _read_array(file: _Summed, entry: zipfile.ZipInfo) -> NDArray[Any]:
 
 def misfit(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
     """One sentence for whatever a strange header makes its readers raise."""
-    return ModelFileError(
-        f"{path} holds what does not fit together ({type(error).__name__}); it was changed or damaged."
-    )
+    said = str(error).partition("\n")[0].rstrip(".") if isinstance(error, ValueError) else type(error).__name__
+    return ModelFileError(f"{path} holds what does not fit together ({said}); it was changed or damaged.")
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from importlib import import_module
 
+from nearboost.base.schema import Schema
+
 SKLEARN = "sklearn."
 
-# What users make.
-_ESTIMATORS = {
+_OURS = {
     "nearboost.boosting.knn": ("KNNClassifier",),
     "nearboost.boosting.mapboost": ("MAPBoostClassifier",),
     "nearboost.boosting.mlnn": ("MLNNClassifier",),
@@ -15,7 +16,7 @@ _ESTIMATORS = {
     "nearboost.features.bags": ("BagOfFeatures",),
     "nearboost.features.bif": ("BioInspiredFeatures",),
     "nearboost.features.color": ("LocalColor",),
-    "nearboost.features.embedding": ("Embedding", "Network"),
+    "nearboost.features.embedding": ("Embedding",),
     "nearboost.features.fisher": ("FisherVector",),
     "nearboost.features.gist": ("Gist",),
     "nearboost.features.gmm": ("DiagonalGMM",),
@@ -39,41 +40,7 @@ _ESTIMATORS = {
     "nearboost.models.model": ("Model",),
     "nearboost.models.origins": ("Origins",),
 }
-
-# What they hold once they are fitted.
-_RECORDS = {
-    "nearboost.boosting.engine": ("Leverage",),
-    "nearboost.boosting.mapboost": ("MapPosterior",),
-    "nearboost.boosting.newton": ("NewtonRule",),
-    "nearboost.boosting.one_weight": ("Diagnostics", "EdgeRule"),
-    "nearboost.boosting.training": ("Recipe",),
-    "nearboost.boosting.universal": ("UniversalRule",),
-    "nearboost.codes.dictionary": ("Dictionary", "PartwiseTerms", "SearchedTerms"),
-    "nearboost.codes.l1": ("GrowingLists", "L1Dictionary", "LeastSquares", "NearLists"),
-    "nearboost.codes.local": ("LocalSearchedTerms", "LocalTerms", "NearestSamples"),
-    "nearboost.codes.products": ("ProductTerms",),
-    "nearboost.codes.series": ("Series",),
-    "nearboost.features.codings": ("NearWords",),
-    "nearboost.features.clustering": ("Mixture", "Scale"),
-    "nearboost.features.ica": ("GeneralizedGaussians",),
-    "nearboost.inn.crc": ("RidgeCodes", "RidgeResiduals", "RidgeSums"),
-    "nearboost.inn.decisions": (
-        *("ClassSums", "NearestNearby", "NearestOfClasses", "OwnResiduals", "SharedResiduals"),
-    ),
-    "nearboost.inn.naive_bayes": ("QuietCodes",),
-    "nearboost.inn.src": ("LassoCoder",),
-    "nearboost.linear.coordinates": ("Eigenvectors", "Features"),
-    "nearboost.linear.descent": ("FixedMetric", "PassOptions", "Schedule", "State"),
-    "nearboost.linear.objectives": ("Objective",),
-    "nearboost.losses.family": ("ExponentialLoss", "Loss"),
-    "nearboost.neighbors": ("MeasuredRows", "Neighbors", "NeighborSearch"),
-    "nearboost.problem.held_out": ("Calibration",),
-    "nearboost.problem.targets": ("Coding", "ExampleWeights", "Labels", "TrainingSet"),
-    "nearboost.votes.rules": ("CodeVotes", "KernelVotes", "PlainVotes"),
-}
-
-# Those of scikit-learn whose fitted state is made of numbers, texts and arrays.
-_FROM_SKLEARN = {
+_THEIRS = {
     "sklearn.decomposition": ("PCA", "TruncatedSVD"),
     "sklearn.discriminant_analysis": ("LinearDiscriminantAnalysis",),
     "sklearn.feature_selection": ("VarianceThreshold",),
@@ -89,20 +56,9 @@ _FROM_SKLEARN = {
 }
 
 MODULES: dict[str, str] = {
-    **{name: module for part in (_ESTIMATORS, _RECORDS) for module, names in part.items() for name in names},
-    **{SKLEARN + name: module for module, names in _FROM_SKLEARN.items() for name in names},
+    **{name: module for module, names in _OURS.items() for name in names},
+    **{SKLEARN + name: module for module, names in _THEIRS.items() for name in names},
 }
-
-# What classes were called in older files.
-RENAMED = {"Rows": "MeasuredRows", "Way": "PassOptions"}
-# What their fields were called: each class with the former names and those of today.
-RENAMED_FIELDS = {"ExampleWeights": {"judge": "held_out"}, "State": {"way": "options"}}
-
-# Compiled objects that fits make for themselves and nothing else needs.
-NOT_KEPT = {"sklearn.SGDClassifier": ("_loss_function_",)}
-
-# Methods that a record may hold, bound to their object.
-METHODS = ("Dictionary.codes", "INNCoder.transform", "L1Dictionary.codes", "NearWords.codes")
 
 
 def class_of(name: str) -> type:
@@ -116,3 +72,14 @@ def name_of(kind: type) -> str | None:
     """The name of a class, None where it is not in the table."""
     name = SKLEARN + kind.__name__ if kind.__module__.startswith(SKLEARN) else kind.__name__
     return name if name in MODULES and class_of(name) is kind else None
+
+
+def schema_of(name: str) -> Schema:
+    """What the class of a name keeps: ours say it themselves, scikit-learn's are described here."""
+    if name.startswith(SKLEARN):
+        from nearboost.models.sklearn_schemas import SCHEMAS
+
+        return SCHEMAS[name.removeprefix(SKLEARN)]
+    schema = class_of(name).model_schema  # type: ignore[attr-defined]
+    assert isinstance(schema, Schema)
+    return schema
