@@ -164,11 +164,6 @@ class INNClassifier(SparseCodeClassifier):
         rest, _ = self._given().without(rows)
         return self._learn_again(rest)
 
-    def _renamed(self, classes: NDArray[Any]) -> Self:
-        renamed = super()._renamed(classes)
-        renamed._labels = classes[np.searchsorted(self.classes_, self._labels)]
-        return renamed
-
     def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:
         self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
         return super()._learn(given, samples)

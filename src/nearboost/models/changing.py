@@ -66,8 +66,9 @@ def forget_items(model: Model, names: Sequence[str], *, n_jobs: int | None = Non
         classes = tuple(model.classes[code] for code in present)
         classifier = classifier._renamed(np.arange(len(present)))
         origins = replace(origins, labels=np.searchsorted(present, origins.labels))
-    return replace(
-        with_last_step(model, classifier),
+    return with_last_step(
+        model,
+        classifier,
         classes=classes,
         origins=origins,
         facts=model.facts | {"items": len(stay)},
@@ -100,8 +101,9 @@ def add_items(model: Model, found: LabelledRows, *, n_jobs: int | None = None, v
         "data": " and ".join(dict.fromkeys([str(model.facts.get("data", "rows")), dataset.name])),
         "skipped": model.facts.get("skipped", 0) + len(found.skipped),
     }
-    return replace(
-        with_last_step(model, classifier),
+    return with_last_step(
+        model,
+        classifier,
         classes=classes,
         origins=known.followed_by(origins),
         facts=facts,

@@ -30,12 +30,12 @@ def prune_model(model: Model, n_prototypes: int | float) -> Model:
     return with_last_step(model, model.last_step.prune(n_prototypes)).only_voters()
 
 
-def with_last_step(model: Model, classifier: Any) -> Model:
-    """The model with another classifier behind what scales its rows."""
+def with_last_step(model: Model, classifier: Any, **others: Any) -> Model:
+    """The model with another classifier behind what scales its rows, and what else changes with it."""
     if isinstance(model.classifier, Pipeline):
         steps = [*model.classifier.steps[:-1], (model.classifier.steps[-1][0], classifier)]
         classifier = Pipeline(steps)
-    return replace(model, classifier=classifier)
+    return replace(model, classifier=classifier, **others)
 
 
 def refit_pruned(
@@ -53,7 +53,7 @@ def refit_pruned(
     new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
     new.fit(rows, labels, **groups_for(new.fit, found.dataset))
     facts = model.facts | {"data": dataset.name, "items": len(rows), "skipped": len(found.skipped)}
-    pruned = replace(with_last_step(model, new), facts=facts, marks=found.marks(n_jobs))
+    pruned = with_last_step(model, new, facts=facts, marks=found.marks(n_jobs))
     return with_origins(pruned, found, labels, pictures, n_jobs, verbose), found.skipped
 
 
