@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from nearboost.base.mapping import check_map, is_mapped
+from nearboost.base.validation import check_map, is_mapped
 
 USES = {
     "search": "s = nb.NeighborSearch(rows); cut_short(); s.search(X[:5], 3)",

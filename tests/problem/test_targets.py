@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from sklearn.utils.class_weight import compute_sample_weight
 
-from nearboost.problem.given import GivenRows, pose_problem
+from nearboost.linear.rows import announce_coding
 from nearboost.problem.targets import (
-    announce_coding,
+    GivenRows,
     check_weights,
     count_outside,
     find_coding,
     labels_from_classes,
     labels_from_indicator,
     number_groups,
+    pose_problem,
     weigh_classes,
 )
 

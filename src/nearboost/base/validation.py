@@ -1,5 +1,6 @@
 """Checks of what users give, each with one sentence that says what was wrong and what to do."""
 
+import mmap
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from nearboost.base.errors import UsageError
-from nearboost.base.mapping import check_map, is_mapped
 
 
 def plain(value: object) -> str:
@@ -18,6 +18,38 @@ def plain(value: object) -> str:
 def float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
     """float32 where it holds all numbers of a type exactly, else float64."""
     return np.float32 if np.can_cast(dtype, np.float32) else np.float64
+
+
+# Reading what a mapped file no longer has ends the process (SIGBUS). So the file's size is compared with the map
+# before each block that is read: a file that was cut short is an error, and ends the process only where that
+# happens in the middle of a block.
+def find_map(X: Any) -> np.memmap | None:
+    """The memory map that an array is, or is a view of."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None:
+            return X
+        X = X.base
+    return None
+
+
+def is_mapped(X: Any) -> bool:
+    """Whether an array is a view of a file."""
+    return find_map(X) is not None
+
+
+def check_map(X: Any) -> None:
+    """Refuse a mapped file that is shorter than its map; arrays in memory pass."""
+    found = find_map(X)
+    if found is None:
+        return
+    opened: mmap.mmap = found._mmap  # type: ignore[attr-defined]
+    needed = found.offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY + len(opened)
+    size = opened.size()  # of the open file, which may by now have another name, or none
+    if size < needed:
+        raise ValueError(
+            f"{found.filename or 'The mapped file'} was cut short after it was opened, to {size:,} of {needed:,} "
+            "bytes; restore it and open it again."
+        )
 
 
 def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks: Any) -> Any:

@@ -8,9 +8,10 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import validate_rows
+from nearboost.boosting.newton import ranking_width
 from nearboost.neighbors import Neighbors
-from nearboost.problem.given import GivenRows, anew
-from nearboost.problem.targets import Labels, TrainingSet
+from nearboost.problem.given import anew, followed_by, without
+from nearboost.problem.targets import GivenRows, Labels, TrainingSet
 
 if TYPE_CHECKING:
     from nearboost.neighbors import NeighborSearch
@@ -34,6 +35,7 @@ class ChangingMixin:
     """
 
     classes_: NDArray[Any]
+    n_neighbors_: int
     metric: str
     search: str
     _data: TrainingSet
@@ -78,7 +80,9 @@ class ChangingMixin:
         X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", multi_output=True, reset=False)
         more = GivenRows.of(X, y.toarray() if issparse(y) else y, sample_weight, groups)
         changed = self._changed()
-        return changed._train(*changed._pose(given.followed_by(more), None, self._before(np.arange(len(given.X)))))
+        return changed._train(
+            *changed._pose(followed_by(given, more), None, self._before(np.arange(len(given.X))))
+        )
 
     def forget(self, rows: ArrayLike) -> Self:
         """A new estimator that knows nothing of some examples.
@@ -96,9 +100,36 @@ class ChangingMixin:
         estimator
             A fitted classifier of the same class; this one is left unchanged.
         """
-        given, stay = self._given().without(rows)
+        given, stay = without(self._given(), rows)
         changed = self._changed()
         return changed._train(*changed._pose(given, None, self._before(stay)))
+
+    def prune(self, n_prototypes: int | float) -> Self:
+        """A new estimator that keeps the best examples, with refitted weights.
+
+        The training graph is reused unless the ranking needs a wider one.
+
+        Parameters
+        ----------
+        n_prototypes : int or float
+            How many examples to keep, as a number or as a fraction of the training set.
+
+        Returns
+        -------
+        estimator
+            A fitted classifier of the same class; this one is left unchanged.
+        """
+        self._check_holds_rows("fit it anew with n_prototypes")
+        if n_prototypes is None:
+            raise ValueError("prune needs to know how many prototypes to keep: a number, or a share such as 0.1.")
+        pruned: Any = anew(self, n_prototypes=n_prototypes)
+        for name in ("classes_", "_graph_given", *GIVEN):
+            if hasattr(self, name):  # older files lack some
+                setattr(pruned, name, getattr(self, name))
+        n_wanted = pruned._recipe(len(self._data.X), self._labels, self.n_neighbors_).n_prototypes
+        wide_enough = self._graph_given or self._graph.n_neighbors >= ranking_width(len(self._data.X), n_wanted)
+        graph, _ = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
+        return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
 
     def _changed(self) -> Any:
         changed: Any = anew(self)
@@ -111,15 +142,6 @@ class ChangingMixin:
             raise ValueError(
                 f"The training rows are not in the file that this model comes from, only its prototypes; {cure}."
             )
-
-    def _remember(self, given: GivenRows) -> None:
-        """Keep what `_given` needs beside the training set."""
-        self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
-        self._group_names = None if given.groups is None else np.unique(given.groups)
-        left_out = np.empty(0, dtype=given.y.dtype)
-        if given.weight is not None and given.y.ndim == 1:
-            left_out = given.y[given.weight == 0]
-        self._left_out_classes = np.searchsorted(self.classes_, left_out).astype(np.int32)
 
     def _given(self) -> GivenRows:
         """What `fit` was given; several labels of samples of weight 0 are not kept, and make no difference."""

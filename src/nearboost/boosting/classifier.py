@@ -10,31 +10,31 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole, validate_rows
-from nearboost.boosting.changing import GIVEN, Before, ChangingMixin
+from nearboost.boosting.changing import Before, ChangingMixin
 from nearboost.boosting.engine import ORACLES, StepRule
 from nearboost.boosting.newton import ranking_width
 from nearboost.boosting.queries import LeveragedVote
-from nearboost.boosting.state import (
-    coefficients_of_voters,
-    collect_boosted,
-    restore_training,
-    restore_vote_rule,
-)
+from nearboost.boosting.state import collect_boosted, restore_boosted
 from nearboost.boosting.training import Outcome, Recipe, choose_n_neighbors, train
 from nearboost.losses import get_loss
 from nearboost.neighbors import (
     METHODS,
     METRICS,
     Neighbors,
-    NeighborSearch,
     check_graph,
     keep_rows,
     repair_graph,
-    wide_graph,
 )
-from nearboost.problem.given import GivenRows, anew, pose_problem
 from nearboost.problem.held_out import Calibration, Probabilities, calibrate, deal_folds, exact_match, find_seed
-from nearboost.problem.targets import Labels, TrainingSet, count_outside, find_coding, number_groups
+from nearboost.problem.targets import (
+    GivenRows,
+    Labels,
+    TrainingSet,
+    count_outside,
+    find_coding,
+    number_groups,
+    pose_problem,
+)
 from nearboost.votes import VOTE_WEIGHTS, CodeVotes, PlainVotes, VoteRule
 
 
@@ -116,6 +116,15 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         self._remember(given)
         return data, given.kept, *self._find_neighbors(data, known, before)
 
+    def _remember(self, given: GivenRows) -> None:
+        """Keep what `_given` needs beside the training set."""
+        self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
+        self._group_names = None if given.groups is None else np.unique(given.groups)
+        left_out = np.empty(0, dtype=given.y.dtype)
+        if given.weight is not None and given.y.ndim == 1:
+            left_out = given.y[given.weight == 0]
+        self._left_out_classes = np.searchsorted(self.classes_, left_out).astype(np.int32)
+
     def _check_graph(self, graph: tuple[ArrayLike, ArrayLike] | Neighbors, groups: NDArray[np.int32]) -> Neighbors:
         given = check_graph(graph, len(groups), 1 if self.n_neighbors == "auto" else int(self.n_neighbors))
         if np.any(groups[given.indices] == groups[:, np.newaxis]):
@@ -145,7 +154,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         if given is None:
             search = recipe.build_search(data.X)
             if before is None:
-                given = wide_graph(search, wanted, data.groups)
+                given = search.graph(wanted, data.groups, spare_columns=True)
             else:
                 given = repair_graph(before.graph, before.X, before.stay, search, wanted, data.groups)
         if self.n_neighbors == "auto":
@@ -217,33 +226,6 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         self._leverage = recipe.rule.leverage(coefficients, self._voter_labels, self._start, self._prior)
         self._search = recipe.build_search(data.X[searched]) if len(self._searched_rows) else None
 
-    def prune(self, n_prototypes: int | float) -> Self:
-        """A new estimator that keeps the best examples, with refitted weights.
-
-        The training graph is reused unless the ranking needs a wider one.
-
-        Parameters
-        ----------
-        n_prototypes : int or float
-            How many examples to keep, as a number or as a fraction of the training set.
-
-        Returns
-        -------
-        estimator
-            A fitted classifier of the same class; this one is left unchanged.
-        """
-        self._check_holds_rows("fit it anew with n_prototypes")
-        if n_prototypes is None:
-            raise ValueError("prune needs to know how many prototypes to keep: a number, or a share such as 0.1.")
-        pruned: Any = anew(self, n_prototypes=n_prototypes)
-        for name in ("classes_", "_graph_given", *GIVEN):
-            if hasattr(self, name):  # older files lack some
-                setattr(pruned, name, getattr(self, name))
-        n_wanted = pruned._recipe(len(self._data.X), self._labels, self.n_neighbors_).n_prototypes
-        wide_enough = self._graph_given or self._graph.n_neighbors >= ranking_width(len(self._data.X), n_wanted)
-        graph, _ = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
-        return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
-
     @property
     def _holds_training_rows(self) -> bool:
         """Whether a model file keeps all training rows and their graph: where all of them vote on queries."""
@@ -255,34 +237,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Make everything else from what a model file keeps."""
-        for name in (name for name in state if name.endswith("_")):
-            setattr(self, name, state[name])
-        self._voter_labels = Labels(state["members"], len(self.classes_), state["multilabel"])
-        self._labels, self._searched_rows = self._voter_labels, state["row_numbers"]
-        self._start, self._prior = state["start"], state["prior"]
-        positions = np.searchsorted(self._searched_rows, self.prototypes_)
-        self._may_vote = positions if state["only_prototypes_vote"] else None
-        self._vote_rule = restore_vote_rule(state, self.n_jobs)
-        self._calibration = self._restore_calibration(state["calibrated_by"])
-        coefficients = coefficients_of_voters(state)
-        rule = self._restore_step_rule()
-        self._leverage = rule.leverage(coefficients, self._voter_labels, self._start, self._prior)
-        self._search = None
-        if len(state["rows"]):
-            self._search = NeighborSearch(
-                state["rows"],
-                state["metric"],
-                method=state["search"],
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-                copy=False,
-            )
-        if "graph_indices" in state:
-            self._data, self._graph = restore_training(state, self._voter_labels)
-            self._kept, self._graph_given = self._searched_rows, state["graph_given"]
-            self.neighbors_ = self._graph.first(self.n_neighbors_)
-            for name in (name for name in GIVEN if name[1:] in state):  # older files lack them
-                setattr(self, name, state[name[1:]])
+        restore_boosted(self, state)
 
     def _restore_step_rule(self) -> StepRule:
         """The rule that says what coefficients mean."""

@@ -9,13 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Choice, Misfit
-from nearboost.base.schema import CLASSES, Schema, of_rows
+from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_whole, validate_rows
-from nearboost.boosting.state import ROWS
+from nearboost.boosting.state import ROWS, restore_search
 from nearboost.neighbors import METHODS, METRICS, NeighborSearch
 from nearboost.problem.classifier import ScoredClassifierMixin
-from nearboost.problem.given import GivenRows, anew
-from nearboost.problem.targets import class_members, encode_classes
+from nearboost.problem.given import anew, followed_by, without
+from nearboost.problem.targets import GivenRows, class_members, encode_classes
 from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
 
 
@@ -136,7 +136,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         given = self._given()
         X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
-        whole = given.followed_by(GivenRows.of(X, y, None, None))
+        whole = followed_by(given, GivenRows.of(X, y, None, None))
         return anew(self)._learn(whole.X, whole.y)
 
     def forget(self, rows: ArrayLike) -> Self:
@@ -152,7 +152,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         KNNClassifier
             A fitted classifier; this one is left unchanged.
         """
-        rest, _ = self._given().without(rows)
+        rest, _ = without(self._given(), rows)
         return anew(self)._learn(rest.X, rest.y)
 
     def _given(self) -> GivenRows:
@@ -176,12 +176,9 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Index the rows of a model file again."""
         self._check_enough(len(state["rows"]))
-        for name in (name for name in state if name.endswith("_")):
-            setattr(self, name, state[name])
+        set_fitted(self, state)
         self._members, self._n_samples = class_members(state["codes"]), len(state["rows"])
-        self._search = NeighborSearch(
-            state["rows"], state["metric"], method=state["search"], n_jobs=self.n_jobs, copy=False
-        )
+        self._search = restore_search(state, self.n_jobs)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""

@@ -28,8 +28,8 @@ from nearboost.base.entries import (
     Text,
 )
 from nearboost.base.entries import Labels as ClassLabels
-from nearboost.base.schema import CLASSES, Schema, of_rows
-from nearboost.neighbors import METHODS, METRICS, Neighbors, check_graph
+from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
+from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_graph
 from nearboost.problem.given import check_kept
 from nearboost.problem.held_out import Calibration
 from nearboost.problem.targets import ExampleWeights, Labels, TrainingSet
@@ -198,6 +198,24 @@ def _collect_training(model: Any) -> dict[str, Any]:
     }
 
 
+def restore_boosted(model: Any, state: Mapping[str, Any]) -> None:
+    """Make everything else from what a model file keeps."""
+    set_fitted(model, state)
+    model._voter_labels = Labels(state["members"], len(model.classes_), state["multilabel"])
+    model._labels, model._searched_rows = model._voter_labels, state["row_numbers"]
+    model._start, model._prior = state["start"], state["prior"]
+    positions = np.searchsorted(model._searched_rows, model.prototypes_)
+    model._may_vote = positions if state["only_prototypes_vote"] else None
+    model._vote_rule = restore_vote_rule(state, model.n_jobs)
+    model._calibration = model._restore_calibration(state["calibrated_by"])
+    coefficients = coefficients_of_voters(state)
+    rule = model._restore_step_rule()
+    model._leverage = rule.leverage(coefficients, model._voter_labels, model._start, model._prior)
+    model._search = restore_search(state, model.n_jobs, model.verbose) if len(state["rows"]) else None
+    if "graph_indices" in state:
+        restore_training(model, state)
+
+
 def restore_vote_rule(state: Mapping[str, Any], n_jobs: int | None) -> VoteRule:
     """The rule that a fit used."""
     if state["vote_rule"] == "inn":
@@ -207,11 +225,21 @@ def restore_vote_rule(state: Mapping[str, Any], n_jobs: int | None) -> VoteRule:
     return KernelVotes(state["vote_kind"], state["sigma"], density=state["vote_rule"] == "density")
 
 
-def restore_training(state: Mapping[str, Any], labels: Labels) -> tuple[TrainingSet, Neighbors]:
-    """The training set and its graph."""
+def restore_search(state: Mapping[str, Any], n_jobs: int | None, verbose: int = 0) -> NeighborSearch:
+    """A search over the rows, which are nobody else's."""
+    how = {"method": state["search"], "n_jobs": n_jobs, "verbose": verbose}
+    return NeighborSearch(state["rows"], state["metric"], copy=False, **how)
+
+
+def restore_training(model: Any, state: Mapping[str, Any]) -> None:
+    """The training set, its graph, and what the fit was given; older files lack the last."""
     weights = ExampleWeights(state["sample_weight"], state["class_weight_of_rows"], np.zeros(len(state["rows"])))
-    graph = Neighbors(state["graph_indices"], state["graph_distances"])
-    return TrainingSet(state["rows"], labels, weights, state["groups"]), graph
+    model._data = TrainingSet(state["rows"], model._labels, weights, state["groups"])
+    model._kept, model._graph_given = state["row_numbers"], state["graph_given"]
+    model._graph = Neighbors(state["graph_indices"], state["graph_distances"])
+    model.neighbors_ = model._graph.first(model.n_neighbors_)
+    for name in (name for name in GIVEN if name in state):
+        setattr(model, f"_{name}", state[name])
 
 
 def coefficients_of_voters(state: Mapping[str, Any]) -> csr_array:

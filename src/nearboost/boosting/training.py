@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
+from nearboost.base.validation import check_map
 from nearboost.boosting.engine import (
     ClassProblems,
     Learned,

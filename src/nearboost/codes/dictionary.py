@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.threads import count_threads
-from nearboost.base.validation import check_choice, check_not_negative, check_positive, check_whole
+from nearboost.base.validation import check_choice, check_map, check_not_negative, check_positive, check_whole
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.series import Series, TermPicker, Terms, count_terms

@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from nearboost.base.errors import warn_caller
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_threads
-from nearboost.base.validation import check_positive, check_whole
+from nearboost.base.validation import check_map, check_positive, check_whole
 from nearboost.codes.dictionary import check_neighborhood, row_pointers
 from nearboost.codes.local import NearestSamples
 from nearboost.codes.scores import Workspace, in_pieces, multiply, sum_error

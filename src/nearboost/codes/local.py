@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, silent
 from nearboost.base.threads import count_useful_threads, map_in_threads
+from nearboost.base.validation import check_map
 from nearboost.codes.scores import QUERIES_PER_PIECE, Shadow, Workspace, error_bounds, in_pieces
 from nearboost.codes.series import Series, Terms
 from nearboost.neighbors import MeasuredRows, NeighborSearch, largest_values, powers_of_two

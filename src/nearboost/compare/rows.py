@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.disk import reserve, whole_file, write_json
 from nearboost.base.image_set import data_address
-from nearboost.base.mapping import check_map
-from nearboost.base.validation import float_type
+from nearboost.base.validation import check_map, float_type
 from nearboost.catalogue.descriptors import Descriptor, describe
 from nearboost.compare.protocols import Split
 from nearboost.datasets import Dataset

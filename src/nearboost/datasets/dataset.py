@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.image_set import Content, ImageSet
-from nearboost.base.mapping import check_map
+from nearboost.base.validation import check_map
 
 
 class DataError(ValueError):

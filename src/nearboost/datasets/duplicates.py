@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.image_set import Content, hash_file
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.validation import check_map
 from nearboost.base.words import counted
 from nearboost.datasets.dataset import Dataset
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.mapping import check_map
+from nearboost.base.validation import check_map
 from nearboost.datasets.dataset import DataError, Dataset, as_labels
 from nearboost.datasets.files import file_in
 from nearboost.datasets.mat import read_mat

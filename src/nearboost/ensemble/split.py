@@ -13,10 +13,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearboost.base.entries import Choice, ListOf, Misfit, Part
-from nearboost.base.mapping import check_map, is_mapped
 from nearboost.base.progress import progress_bar
 from nearboost.base.schema import Schema, of_rows, set_fitted
-from nearboost.base.validation import check_choice, check_positive, check_whole, validate_rows
+from nearboost.base.validation import (
+    check_choice,
+    check_map,
+    check_positive,
+    check_whole,
+    is_mapped,
+    validate_rows,
+)
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin, voters_of
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
+from nearboost.base.validation import check_map
 
 ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
 ROWS_PER_PIECE = 2**16  # a thread's share; sums are added piece by piece, in order

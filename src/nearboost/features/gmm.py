@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Flag, Integer, Number
 from nearboost.base.errors import warn_caller
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import map_in_threads, one_matrix_thread
-from nearboost.base.validation import check_not_negative, check_positive, check_whole, validate_rows
+from nearboost.base.validation import check_map, check_not_negative, check_positive, check_whole, validate_rows
 from nearboost.features.base import as_seed, numbers
 from nearboost.features.clustering import (
     ROWS_PER_BLOCK,

@@ -9,11 +9,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Size
-from nearboost.base.mapping import check_map
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import matrix_threads
-from nearboost.base.validation import check_not_negative, check_whole, validate_rows
+from nearboost.base.validation import check_map, check_not_negative, check_whole, validate_rows
 from nearboost.features.base import as_seed, numbers, unit
 
 ROWS_PER_BLOCK = 1024

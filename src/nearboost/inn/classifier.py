@@ -14,7 +14,8 @@ from nearboost.base.validation import validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
 from nearboost.inn.code_classifier import SparseCodeClassifier, schema_of_samples, unit_rows
 from nearboost.inn.decisions import Classes, ClassSums, ExplainedDecision, OwnResiduals
-from nearboost.problem.given import GivenRows, anew
+from nearboost.problem.given import anew, followed_by, without
+from nearboost.problem.targets import GivenRows
 
 
 class INNClassifier(SparseCodeClassifier):
@@ -146,7 +147,7 @@ class INNClassifier(SparseCodeClassifier):
         X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
         more = GivenRows.of(X, y, sample_weight, None)
         scaled = replace(more, X=unit_rows(more.X)) if self._as_fitted.normalize else more
-        return self._learn_again(given.followed_by(scaled))
+        return self._learn_again(followed_by(given, scaled))
 
     def forget(self, rows: ArrayLike) -> Self:
         """A new estimator that knows nothing of some samples, as if fitted to the others.
@@ -161,7 +162,7 @@ class INNClassifier(SparseCodeClassifier):
         INNClassifier
             A fitted classifier; this one is left unchanged.
         """
-        rest, _ = self._given().without(rows)
+        rest, _ = without(self._given(), rows)
         return self._learn_again(rest)
 
     def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:

@@ -16,8 +16,8 @@ from nearboost.base.validation import check_choice, check_flag, validate_rows
 from nearboost.inn.decisions import Classes, Decision, ExplainedDecision, shares_of
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
-from nearboost.problem.given import GivenRows, check_kept
-from nearboost.problem.targets import check_weights, encode_classes
+from nearboost.problem.given import check_kept
+from nearboost.problem.targets import GivenRows, check_weights, encode_classes
 
 DECISIONS = ("weights", "residual")
 ROWS_AT_ONCE = 8192  # whose codes are held until they are summed up

@@ -10,9 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Misfit, Number, Part
-from nearboost.base.mapping import check_map
 from nearboost.base.schema import Schema, of_rows, set_fitted
-from nearboost.base.validation import check_sparse, validate_rows
+from nearboost.base.validation import check_map, check_sparse, validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
 
 

@@ -19,13 +19,19 @@ from nearboost.linear.kept import Resumable, settled_of
 from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
 from nearboost.linear.objectives import Objective, check_loss
 from nearboost.linear.projection import Projection
-from nearboost.linear.rows import Problem, check_rows, check_rows_and_labels, mean_weight, open_rows
+from nearboost.linear.rows import (
+    Problem,
+    announce_coding,
+    check_rows,
+    check_rows_and_labels,
+    mean_weight,
+    open_rows,
+)
 from nearboost.linear.scoring import LinearScores
 from nearboost.linear.training import Method, Recipe, Training
 from nearboost.problem.held_out import find_seed
 from nearboost.problem.targets import (
     Coding,
-    announce_coding,
     check_some_count,
     check_two_classes,
     check_weights,

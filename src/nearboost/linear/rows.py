@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
-from nearboost.base.mapping import check_map
-from nearboost.base.validation import validate_rows
+from nearboost.base.validation import check_map, validate_rows
 from nearboost.problem.held_out import hold_out
-from nearboost.problem.targets import Labels
+from nearboost.problem.targets import Coding, Labels, find_coding, unique_values
 
 Block = Any  # dense or CSR rows
 
@@ -139,3 +138,16 @@ def mean_weight(weights: NDArray[np.float64]) -> float:
     """The mean of the weights above zero, without overflow."""
     largest = weights.max()
     return float(largest * (weights[weights > 0] / largest).mean())
+
+
+def announce_coding(y: NDArray[Any], classes: ArrayLike | None) -> Coding:
+    """The labels of all blocks, of which y is the first."""
+    coding = find_coding(y)
+    if coding.multilabel:
+        return coding
+    if classes is None:
+        raise ValueError("The first call of partial_fit needs all classes that will come; give them as classes=.")
+    names = unique_values("classes", classes)[0]
+    if len(names) < 2:
+        raise ValueError(f"classes={names} is one class only; a classifier needs at least two.")
+    return Coding(names, multilabel=False)

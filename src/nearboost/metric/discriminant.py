@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Integer
-from nearboost.base.mapping import check_map
 from nearboost.base.schema import Schema, of_rows
-from nearboost.base.validation import check_positive, validate_rows
+from nearboost.base.validation import check_map, check_positive, validate_rows
 from nearboost.metric.linear import LinearMetric, check_spread
 
 ROWS_PER_BLOCK = 1024

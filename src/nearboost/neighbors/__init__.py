@@ -16,7 +16,7 @@ from nearboost.neighbors.exact import (
     powers_of_two,
 )
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
-from nearboost.neighbors.repair import repair_graph, wide_graph
+from nearboost.neighbors.repair import repair_graph
 from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod
 
 __all__ = [
@@ -37,5 +37,4 @@ __all__ = [
     "powers_of_two",
     "repair_graph",
     "transpose",
-    "wide_graph",
 ]

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.mapping import check_map, find_map
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import WORTH_THREADS, count_useful_threads, map_in_threads, one_matrix_thread
+from nearboost.base.validation import check_map, find_map
 
 METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
 

@@ -7,39 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearboost.neighbors.exact import ExactSearch, powers_of_two
 from nearboost.neighbors.graph import Neighbors
-from nearboost.neighbors.search import NeighborSearch, own_groups
+from nearboost.neighbors.search import NeighborSearch, count_others, own_groups
 
-SPARE_COLUMNS = 2  # beyond those needed: one row in 4,000 loses more of 13 neighbours when 1% of the rows go
 FEW = 0.01  # of the rows: so many may be searched for the sake of a spare column
-
-
-def wide_graph(search: NeighborSearch, k: int, groups: ArrayLike | None = None) -> Neighbors:
-    """The graph with spare columns for repairs, as far as there are rows; HNSW's has none and cannot be repaired.
-
-    Parameters
-    ----------
-    search : NeighborSearch
-        Over the rows.
-    k : int
-        Number of neighbours needed.
-    groups : array-like of int of shape (n_rows,) or None, default=None
-        Group of each row, or -1 for none. Rows of one group are not neighbours.
-
-    Returns
-    -------
-    Neighbors
-        k columns or a few more; the first k are those of `NeighborSearch.graph`.
-    """
-    if search.method != "exact":
-        return search.graph(k, groups)
-    return search.graph(
-        max(k, min(k + SPARE_COLUMNS, count_others(own_groups(groups, len(search.rows.X))))), groups
-    )
-
-
-def count_others(own: NDArray[np.int32]) -> int:
-    """How many rows of other groups every row has, at least."""
-    return len(own) - int(np.bincount(own).max())
 
 
 def repair_graph(
@@ -81,7 +51,7 @@ def repair_graph(
     # Rows too large or too small to be squared are measured in units of the largest, which may have gone or come.
     same_units = rows.metric == "cosine" or powers_of_two(float(max(-X.min(), X.max()))) == rows.unit
     if search.method != "exact" or most < k or not same_units:
-        return wide_graph(search, k, groups)
+        return search.graph(k, groups, spare_columns=True)
     indices, distances, lengths = without_gone(graph, kept)
     width = choose_width(lengths, k, most)
     whole, exact = lengths >= width, ExactSearch(rows)

@@ -158,19 +158,6 @@ def find_coding(y: NDArray[Any]) -> Coding:
     return Coding(np.unique(column_or_1d(y, warn=True)), multilabel=False)
 
 
-def announce_coding(y: NDArray[Any], classes: ArrayLike | None) -> Coding:
-    """The labels of all blocks, of which y is the first."""
-    coding = find_coding(y)
-    if coding.multilabel:
-        return coding
-    if classes is None:
-        raise ValueError("The first call of partial_fit needs all classes that will come; give them as classes=.")
-    names = unique_values("classes", classes)[0]
-    if len(names) < 2:
-        raise ValueError(f"classes={names} is one class only; a classifier needs at least two.")
-    return Coding(names, multilabel=False)
-
-
 def encode_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The classes of a problem with one label per row, and the class number of each row."""
     check_classification_targets(y)
@@ -304,3 +291,54 @@ class TrainingSet:
         """How much each row counts in the plain vote: its weight, 1 on average."""
         weight = self.weights.product
         return weight / weight.mean()
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """Labels and weights of all samples; rows and groups of those alone that count, which are ``kept``.
+
+    Without ``weight`` all count alike; without ``groups`` each sample is a group of its own.
+    """
+
+    X: NDArray[np.floating]
+    y: NDArray[Any]
+    weight: Weights | None
+    groups: NDArray[Any] | None
+
+    @classmethod
+    def of(
+        cls, X: NDArray[np.floating], y: NDArray[Any], sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> "GivenRows":
+        """What users give, checked; ``X`` and ``y`` are arrays already."""
+        y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
+        weight = None if sample_weight is None else as_weights(sample_weight, len(X))
+        names = None if groups is None else np.asarray(groups)
+        if names is not None and names.shape != (len(X),):
+            raise ValueError(
+                f"groups has shape {names.shape} but there are {len(X)} samples; give one per sample."
+            )
+        if weight is None or weight.all():
+            return cls(X, y, weight, names)
+        return cls(X[weight > 0], y, weight, None if names is None else names[weight > 0])
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The samples that count."""
+        return np.arange(len(self.y)) if self.weight is None else np.flatnonzero(self.weight > 0)
+
+
+def pose_problem(given: GivenRows, coding: Coding, class_weight: Any) -> TrainingSet:
+    """The samples that count, with their labels, weights and groups."""
+    kept, sample = given.kept, check_weights(given.weight, len(given.y))
+    labels, y = coding.encode(given.y), given.y
+    if len(kept) < len(y):
+        labels, y, sample = labels.take(kept), y[kept], sample[kept]
+    present = coding.classes if coding.multilabel else np.unique(y)
+    by_class = weigh_classes(class_weight, y, present, coding.multilabel)
+    check_some_count(sample * by_class)
+    if not coding.multilabel:
+        check_two_classes(labels.classes())
+    sample = sample / sample.max()
+    sample = sample / sample.mean()  # only ratios count: the oracle's tie window is absolute
+    groups = number_groups(given.groups, len(kept))
+    return TrainingSet(given.X, labels, ExampleWeights(sample, by_class, np.zeros(len(kept))), groups)
