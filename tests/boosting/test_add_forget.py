@@ -1,5 +1,7 @@
 """`add` and `forget` end, to the last bit, where a fit on the same rows ends."""
 
+import os
+
 import numpy as np
 import pyarrow
 import pytest
@@ -264,6 +266,21 @@ def test_older_files_lack_what_is_needed(model):
     del fitted._given_weight
     with pytest.raises(ValueError, match="comes from an older file, without the weights as given; fit it anew"):
         fitted.forget([0])
+
+
+@pytest.mark.parametrize("model", [N3Classifier(3, n_rounds=5), KNNClassifier(3), INNClassifier(neighborhood=9)])
+def test_rows_in_a_mapped_file(model, tmp_path):
+    """They are read where they are, and copied into the new model; a file that was cut short is refused."""
+    X, y = rows(n_rows=800)
+    np.save(tmp_path / "X.npy", X)
+    fitted = clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    changed = fitted.forget([0])
+    assert_alike(changed, clone(model).fit(X[1:], y[1:]))
+    os.truncate(tmp_path / "X.npy", 4096)
+    for change in (lambda: fitted.forget([0]), lambda: fitted.add(X[:2], y[:2])):
+        with pytest.raises(ValueError, match="was cut short after it was opened"):
+            change()
+    assert_alike(changed, clone(model).fit(X[1:], y[1:]))
 
 
 def test_approximate_graphs():
