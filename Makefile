@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Tests start many processes, each of which would translate the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 SIDE_BY_SIDE := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test check test-slow bench paper docs lock clean

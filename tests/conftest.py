@@ -2,7 +2,6 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from pairs import cover_pairs
 
 HERE = Path(__file__).parent
+PROMISES = HERE / "promises" / "test_promises.py"
 pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("promises.checks")  # so that its assertions say what they compared
 
@@ -32,10 +32,10 @@ def runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow, and let files that share kernels run one after the other."""
+    """Mark what is slow, and let one process compile what both need."""
     mark_rest_of_grids(items)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=order_of_files(items))
+        items.sort(key=order_of_file)
 
 
 def mark_rest_of_grids(items: list[pytest.Item]) -> None:
@@ -50,11 +50,9 @@ def mark_rest_of_grids(items: list[pytest.Item]) -> None:
             cases[place].add_marker("slow")
 
 
-def order_of_files(items: list[pytest.Item]) -> Callable[[pytest.Item], int]:
-    """First and last test file, second and second to last and so on; doctests, which are short, at the end.
+def order_of_file(item: pytest.Item) -> int:
+    """The promises first: one process compiles nearly all kernels with them, which two would otherwise both do.
 
-    Files that stand next to each other use the same kernels, which two processes would both compile.
+    Meanwhile the other is busy with ``base``, which needs few. Doctests, which are short, come at the end.
     """
-    files = list(dict.fromkeys(item.path for item in items if item.path.is_relative_to(HERE)))
-    place = {path: min(i, len(files) - 1 - i) for i, path in enumerate(files)}
-    return lambda item: place.get(item.path, len(files))
+    return 0 if item.path == PROMISES else 1 if item.path.is_relative_to(HERE) else 2

@@ -91,7 +91,7 @@ def test_learned_atoms_code_better():
     rng = np.random.default_rng(1)
     hidden = rng.normal(size=(15, 20))
     hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
-    weights = np.zeros((3000, 15))
+    weights = np.zeros((1000, 15))
     for row in weights:
         row[rng.permutation(15)[:3]] = rng.choice([-1, 1], 3) * rng.uniform(0.5, 1, 3)
     rows = (weights @ hidden).astype(np.float32)

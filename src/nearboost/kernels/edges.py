@@ -264,7 +264,7 @@ def edge_rounds(graph, step, state, record, measures, first, stop):
             if not step.closed_form and state.classes[n] == state.classes[j]:
                 state.stale[n] = True
             else:
-                taken = refresh(n, graph, step, state)
+                taken = refresh(np.int64(n), graph, step, state)  # an int32 would have it compiled once more
                 n_steps += taken
                 n_roots += taken > 0
         measures.agreement[t] = agree / (agree + differ) if agree + differ > 0.0 else 0.0

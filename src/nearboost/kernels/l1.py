@@ -171,7 +171,7 @@ def improve(rows, query, regularization, slack, weights, slopes, rest, active, g
 
     Whether that came about: it does unless rounding stands in the way.
     """
-    n, n_known = list_weighted(weights, active), 0
+    n, n_known = list_weighted(weights, active), np.int64(0)  # given a literal, all below would be compiled twice
     for i in range(n):
         multiply_last(rows, active[: i + 1], gram)
     set_rest(rows, query, active[:n], weights, rest)
