@@ -228,11 +228,10 @@ class ClassProblems:
         return self.start_coefficient * self.plain_vote.scores(column)
 
     def graph(self) -> VoteGraph:
-        """The votes as kernels take them."""
+        """The votes as kernels take them: with long pointers, however many there are, lest these compile twice."""
         votes, reverse = self.votes, self.reverse
-        return VoteGraph(
-            votes.indptr, votes.voters, votes.weights, reverse.indptr, reverse.voters, reverse.weights
-        )
+        ptr, reverse_ptr = votes.indptr.astype(np.int64), reverse.indptr.astype(np.int64)
+        return VoteGraph(ptr, votes.voters, votes.weights, reverse_ptr, reverse.voters, reverse.weights)
 
 
 class StepRule(Protocol):
