@@ -170,3 +170,14 @@ def test_old_codes_without_a_dictionary_are_refused(tmp_path):
     written(tmp_path / "old.nb", with_header(contents, header))
     with pytest.raises(ModelFileError, match="holds codes without a dictionary"):
         load(tmp_path / "old.nb")
+
+
+@pytest.mark.parametrize("model", [nb.INNClassifier(gram_memory=1e6), nb.INNCoder(gram_memory=1e6)], ids=str)
+def test_memory_for_distances_is_that_of_the_machine(tmp_path, model):
+    """A file must not say how much; 100,000 rows of one number would take 40 GB."""
+    X, y = rows()
+    save(model.fit(X, y), tmp_path / "model.nb")
+    loaded = load(tmp_path / "model.nb")
+    assert loaded.gram_memory is None
+    for name, found in answers(model, queries()).items():
+        np.testing.assert_array_equal(answers(loaded, queries())[name], found)

@@ -52,6 +52,7 @@ def schema_of_samples(name: str, n_kept: str = "n_rows", **more: Spec) -> Schema
             **more,
         },
         ("given_weight",),
+        dropped=("gram_memory",),  # suits one machine
         check=_check_given,
     )
 

@@ -96,6 +96,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             "samples_": Array("float", ("n_rows", "n_features"), by_rows=True),
             "gram_seconds_": Number(low=0),
         },
+        dropped=("gram_memory",),  # suits one machine
         check=_check_samples,
     )
 
