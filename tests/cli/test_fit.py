@@ -159,7 +159,7 @@ def test_wrong_features_are_told_before_the_data_is_read(tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")
 def test_interrupted(tmp_path):
     """The old model stays."""
-    data = image_folder(tmp_path / "pictures", 150, divided=False, broken=False)
+    data = image_folder(tmp_path / "pictures", 40, divided=False, broken=False)
     (tmp_path / "model.nb").write_bytes(b"old")
     store = tmp_path / "store"
     running = interruptible("fit", data, "--features", "bag", "--store", store, "--out", tmp_path / "model.nb")
