@@ -89,6 +89,12 @@ def _neighbors_state(model: Any) -> dict[str, Any]:
     return {**vars(model), **rows}
 
 
+def _restore_power(model: Any, state: Mapping[str, Any]) -> None:
+    if model.standardize and "_scaler" not in state:
+        raise ValueError("PowerTransformer(standardize=True) needs its scaler.")
+    vars(model).update(state)
+
+
 def _fit_neighbors(model: Any, state: Mapping[str, Any]) -> None:
     model.fit(state["rows"], state["classes_"][state["codes"]])
     if "feature_names_in_" in state:
@@ -148,7 +154,7 @@ SCHEMAS: dict[str, Schema] = {
             "scalings_": Array("float", ("n_features", "n_directions")),
             "coef_": Array("float", ("n_columns", "n_features")),
             "intercept_": Array("float", ("n_columns",)),
-            "_n_features_out": Integer(0, "n_directions"),
+            "_n_features_out": Integer(),
         },
         ("xbar_", "covariance_", "explained_variance_ratio_", "scalings_", "_n_features_out"),
         dropped=("covariance_estimator",),
@@ -175,10 +181,10 @@ SCHEMAS: dict[str, Schema] = {
             "class_prior_": per_class(low=0),
             "centroids_": Array("float", ("n_classes", "n_features")),
             "within_class_std_dev_": per_feature(low=0),
-            "deviations_": Array("float", ("n_classes", "n_features")),
+            "deviations_": Array("float", ("n_classes", "n_features"), finite=False),
             "true_classes_": Array("index", (None,)),
         },
-        ("class_prior_", "within_class_std_dev_", "deviations_", "true_classes_"),
+        ("deviations_", "true_classes_"),
         parameters={"metric": Choice("euclidean", "manhattan")},
     ),
     "Normalizer": of_rows({}),
@@ -197,7 +203,9 @@ SCHEMAS: dict[str, Schema] = {
         ("_fit_svd_solver",),
     ),
     "PowerTransformer": of_rows(
-        {"lambdas_": per_feature(finite=False), "_scaler": Part(("sklearn.StandardScaler",))}, ("_scaler",)
+        {"lambdas_": per_feature(low=-100, high=100, finite=False), "_scaler": Part(("sklearn.StandardScaler",))},
+        ("_scaler",),
+        restore=_restore_power,
     ),
     "QuantileTransformer": of_rows(
         {
