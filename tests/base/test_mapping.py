@@ -36,6 +36,7 @@ USES = {
     "whitening": "m = nf.WhitenedPCA(4).fit(X); cut_short(); m.transform(rows)",
     "mixture": "m = nf.DiagonalGMM(3).fit(X); cut_short(); m.predict_proba(rows)",
     "discriminant": "m = nb.SoftDiscriminant().fit(X, y); cut_short(); m.transform(rows)",
+    "saving": "m = nb.KNNClassifier().fit(rows, y); cut_short(); save(m, path.with_name('m.nb'))",
     "data": "d = open_dataset(path.parent, duplicates=False); cut_short(); d.take(range(2000))",
 }
 SCRIPT = """
@@ -45,6 +46,7 @@ import numpy as np
 import nearboost as nb
 from nearboost import features as nf
 from nearboost.datasets import open_dataset
+from nearboost.models import save
 warnings.simplefilter("ignore")
 X, y, path = np.random.default_rng(0).normal(size=(2000, 20)), np.arange(2000) % 3, Path(sys.argv[1])
 for name, use in json.loads(sys.argv[2]).items():

@@ -101,7 +101,7 @@ def test_content_changes_with_any_file(tmp_path):
 def test_vectors_are_copied_in_blocks(tmp_path, monkeypatch, given, kept):
     monkeypatch.setattr("nearboost.compare.rows.BLOCK_BYTES", 64)
     rows = np.random.default_rng(0).integers(0, 200, size=(23, 5)).astype(given)
-    assert len(row_blocks(rows)) > 1
+    assert len(list(row_blocks(rows))) > 1
     copy_rows(rows, tmp_path / "rows.npy")
     copied = np.load(tmp_path / "rows.npy")
     assert copied.dtype == kept

@@ -23,6 +23,7 @@ import numpy as np
 
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
 MOST_SECONDS = 20
+WIDEST = 10**6
 STRANGE = [
     *(
         None,
@@ -219,6 +220,8 @@ def ask(model, queries):
     if isinstance(model, Model):
         ask_whole(model, queries)
         return
+    if getattr(model, "n_features_in_", 0) > WIDEST:
+        return  # rows of that width are not at hand
     queries = suited(queries, model)
     if getattr(model, "regions", 1) > 1:  # it needs masks, and says so
         model.transform(queries, masks=[np.ones(one.shape[:2], int) for one in queries])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.disk import whole_file
 from nearboost.base.entries import ModelFileError
+from nearboost.base.validation import check_map
 
 KINDS = "biufU"  # of arrays: numbers and texts
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
@@ -73,6 +74,7 @@ def _write_array(archive: zipfile.ZipFile, number: int, array: NDArray[Any]) -> 
         np.lib.format.write_array_header_2_0(summed, settings)
         content = rows.reshape(-1).view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
         for start in range(0, len(content), AT_ONCE):
+            check_map(array)
             summed.write(content[start : start + AT_ONCE])
     return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": summed.digest.hexdigest()}
 

@@ -45,6 +45,7 @@ def labelled_rows(
     model: Model, dataset: Dataset, *, thumbnails: bool = False, n_jobs: int | None = None, verbose: int = 0
 ) -> LabelledRows:
     """Labelled items as the model's classifier wants them; all of its classes."""
+    check_kind(model, dataset.kind, dataset.name)
     unknown = sorted(set(dataset.classes) - set(model.classes))
     if unknown:
         known = ", ".join(model.classes[:5]) + (", …" if len(model.classes) > 5 else "")

@@ -95,6 +95,13 @@ def _restore_power(model: Any, state: Mapping[str, Any]) -> None:
     vars(model).update(state)
 
 
+def _restore_discriminant(model: Any, state: Mapping[str, Any]) -> None:
+    needed = {"svd": ("xbar_", "scalings_"), "eigen": ("scalings_",)}.get(model.solver, ())
+    if not set(needed) <= set(state):
+        raise ValueError(f"LinearDiscriminantAnalysis(solver={model.solver!r}) needs {' and '.join(needed)}.")
+    vars(model).update(state)
+
+
 def _fit_neighbors(model: Any, state: Mapping[str, Any]) -> None:
     model.fit(state["rows"], state["classes_"][state["codes"]])
     if "feature_names_in_" in state:
@@ -159,6 +166,7 @@ SCHEMAS: dict[str, Schema] = {
         ("xbar_", "covariance_", "explained_variance_ratio_", "scalings_", "_n_features_out"),
         dropped=("covariance_estimator",),
         check=_check_columns,
+        restore=_restore_discriminant,
     ),
     "LinearSVC": linear(n_iter_=N_ITER),
     "LogisticRegression": linear(n_iter_=N_ITER),
@@ -203,7 +211,10 @@ SCHEMAS: dict[str, Schema] = {
         ("_fit_svd_solver",),
     ),
     "PowerTransformer": of_rows(
-        {"lambdas_": per_feature(low=-100, high=100, finite=False), "_scaler": Part(("sklearn.StandardScaler",))},
+        {
+            "lambdas_": per_feature(low=-1000, high=1000, finite=False),
+            "_scaler": Part(("sklearn.StandardScaler",)),
+        },
         ("_scaler",),
         restore=_restore_power,
     ),

@@ -1,6 +1,6 @@
 """Whether the steps of a pipeline fit each other: what one gives, the next must take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,9 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
     names = [name for name, _ in steps]
     if not names or len(set(names)) != len(names):
         raise ValueError(f"{type(whole).__name__} needs steps under different names, and has {names}.")
+    weights = getattr(whole, "transformer_weights", None) or {}
+    if not isinstance(weights, Mapping) or not all(isinstance(one, int | float) for one in weights.values()):
+        raise ValueError("transformer_weights must give numbers to names of transformers.")
     parts = _parts(whole)
     must_transform = parts[:-1] if isinstance(whole, Pipeline) else parts
     for part in must_transform:

@@ -20,6 +20,7 @@ from nearboost.base.entries.kinds import (
     damaged,
     length_of,
 )
+from nearboost.base.validation import check_map
 
 DTYPES = {
     "float": ("<f4", "<f8"),
@@ -81,6 +82,7 @@ class Array(Spec):
         self._check_values(value, sizes)
 
     def _check_values(self, value: NDArray[Any], sizes: Sizes) -> None:
+        check_map(value)
         if self.finite and value.dtype.kind == "f" and not np.isfinite(value).all():
             raise Misfit("must hold finite numbers only")
         if self.every and len(np.unique(value)) != max(1, length_of(self.below or 0, sizes)):
