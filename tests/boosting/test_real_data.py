@@ -10,11 +10,13 @@ from benchmarks.data import available, load
 
 from nearboost import ITML, MAPBoostClassifier, MLNNClassifier, N3Classifier, UNNClassifier
 
+SLOW = [pytest.mark.data, pytest.mark.slow]  # to describe all scenes takes half a minute
+SCENES = pytest.param("scene8", marks=SLOW)
 SETS = [
     "digits",
     pytest.param("yaleb", marks=pytest.mark.data),
-    pytest.param("scene8", marks=pytest.mark.data),
-    pytest.param("gtsrb", marks=[pytest.mark.data, pytest.mark.slow]),
+    SCENES,
+    pytest.param("gtsrb", marks=SLOW),
 ]
 
 
@@ -76,7 +78,7 @@ def test_all_rows_are_not_worse_than_plain_neighbours(name, splits):
     assert ours > np.mean(plain, axis=0).max() - 0.005
 
 
-@pytest.mark.parametrize("name", ["digits", pytest.param("scene8", marks=pytest.mark.data)])
+@pytest.mark.parametrize("name", ["digits", SCENES])
 @pytest.mark.parametrize(
     "model",
     [MLNNClassifier(), MLNNClassifier(kernel="adaptive"), MAPBoostClassifier(estimator="adaptive")],
@@ -93,6 +95,7 @@ def test_one_weight_for_all_classes_beats_a_random_fifth(model, name, splits):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_a_learned_metric_helps_on_scenes(splits):
     """ITML before k-NN gains 5 points with 11 neighbours."""
     split = splits("scene8")[0]

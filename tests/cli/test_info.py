@@ -52,12 +52,14 @@ def test_numbers_that_the_fit_found(vectors):
 
 
 def test_info_of_a_bare_estimator(tmp_path):
+    from sklearn.datasets import load_iris
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     from nearboost import UNNClassifier
 
-    save(make_pipeline(StandardScaler(), UNNClassifier(3)), tmp_path / "bare.nb")
+    X, y = load_iris(return_X_y=True)
+    save(make_pipeline(StandardScaler(), UNNClassifier(3, n_rounds=3)).fit(X, y), tmp_path / "bare.nb")
     text = call("info", tmp_path / "bare.nb").out
     assert "sklearn.StandardScaler" in text
     assert "n_neighbors = 3" in text
