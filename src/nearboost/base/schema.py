@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nearboost.base.entries import (
+    LARGEST,
     NOT_FINITE,
     Coded,
     Either,
@@ -39,6 +40,8 @@ class Plain(Spec):
 
     def encode(self, value: Any, where: str, writer: Writer, depth: int = 0) -> Coded:
         value = value.item() if isinstance(value, np.generic) else value
+        if type(value) is int and abs(value) > LARGEST:
+            raise ModelFileError(f"{where} is a whole number that does not fit 64 bits; use a smaller one.")
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:

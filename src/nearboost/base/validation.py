@@ -72,6 +72,8 @@ def check_sparse(matrix: Any) -> None:
     try:
         if kind in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)
+            if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # SciPy looks at differences, which wrap around
+                raise ValueError("indptr falls")
         elif kind == "coo":
             np.ravel_multi_index(matrix.coords, shape)
     except ValueError as error:

@@ -1,4 +1,8 @@
-"""Small words for sentences: counts with their noun, times that are known roughly."""
+"""Small words for sentences: counts with their noun, times that are known roughly, texts of strangers."""
+
+import re
+
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def counted(n: int, noun: str) -> str:
@@ -20,3 +24,12 @@ def roughly(seconds: float) -> str:
         return "less than a minute"
     minutes = max(1, round(seconds / 60))
     return f"about {counted(minutes, 'minute')}" if minutes < 100 else f"about {seconds / 3600:.1f} hours"
+
+
+def printable(text: str) -> str:
+    r"""A text that a stranger may have written, for a terminal: what would steer it is spelled, lines stay lines.
+
+    >>> print(printable("a \x1b[31mred\x1b[0m name"))
+    a \x1b[31mred\x1b[0m name
+    """
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from nearboost.base.errors import UsageError
+from nearboost.base.words import printable
 
 
 class Exit(IntEnum):
@@ -74,12 +75,12 @@ def _warnings_as_notes() -> Iterator[None]:
 
 def notify(text: str) -> None:
     """A line for people, on standard error, so that standard output stays clean for tables and JSON."""
-    print(text, file=sys.stderr)  # noqa: T201
+    print(printable(text), file=sys.stderr)  # noqa: T201
 
 
 def echo(text: str) -> None:
-    """A result, on standard output."""
-    print(text, flush=True)  # noqa: T201  (now, so that a closed pipe is noticed here)
+    """A result, on standard output; in files and pipes texts stand as they are."""
+    print(printable(text) if sys.stdout.isatty() else text, flush=True)  # noqa: T201  (now, so that a closed pipe is noticed here)
 
 
 def echo_json(result: Any) -> None:

@@ -17,10 +17,15 @@ from numpy.typing import NDArray
 from nearboost.base.disk import whole_file
 from nearboost.base.entries import ModelFileError
 from nearboost.base.validation import check_map
+from nearboost.base.words import printable
 
 KINDS = "biufU"  # of arrays: numbers and texts
 HEADER, HEADER_SUM = "model.json", "model.json.sha256"
 MOST_HEADER = 64 * 2**20  # bytes
+MOST_VALUES = 2_000_000  # in the header, each of which takes hundreds of bytes in memory
+MOST_DIGITS = 20  # of a whole number in the header: 64 bits, and few that a dict would mix up
+MOST_SAID = 500  # characters of an error
+LAST_CHARACTER = 0x10FFFF
 MOST_ARRAYS = 100_000
 MOST_BYTES = 64 * 2**30  # of all arrays together, in memory
 MOST_RATIO = 1100  # of one member; deflate cannot do better
@@ -28,7 +33,7 @@ ALWAYS_ALLOWED, MOST_GROWTH = 2**30, 20  # of all together: most arrays are stor
 AT_ONCE = 2**22  # bytes
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # one date for all, so that the same model gives the same bytes
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
-MISFITS = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError)
+MISFITS = (LookupError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 
 
 def array_name(number: int) -> str:
@@ -40,8 +45,11 @@ def write_archive(path: Path, header: dict[str, Any], arrays: Sequence[NDArray[A
     with whole_file(path) as made, zipfile.ZipFile(made, "w", allowZip64=True) as archive:
         entries = [_write_array(archive, number, array) for number, array in enumerate(arrays)]
         text = _as_text(header | {"arrays": entries})
-        if len(text) > MOST_HEADER:
-            raise ModelFileError(f"The model's header has {len(text):,} bytes, more than {MOST_HEADER:,}.")
+        if len(text) > MOST_HEADER or count_values(text) > MOST_VALUES:
+            raise ModelFileError(
+                f"The model's header has {len(text):,} bytes and {count_values(text):,} values, more than "
+                f"{MOST_HEADER:,} or {MOST_VALUES:,}."
+            )
         archive.writestr(_entry(HEADER), text)
         archive.writestr(_entry(HEADER_SUM), hashlib.sha256(text).hexdigest())
 
@@ -49,6 +57,11 @@ def write_archive(path: Path, header: dict[str, Any], arrays: Sequence[NDArray[A
 def _as_text(header: dict[str, Any]) -> bytes:
     text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "surrogatepass")  # names of files may hold any bytes
+
+
+def count_values(text: bytes) -> int:
+    """At most so many values stand in a JSON text."""
+    return sum(text.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def _entry(name: str, *, packed: bool = True) -> zipfile.ZipInfo:
@@ -132,12 +145,19 @@ class Archive:
                 "it with a larger max_bytes where that is the limit, or ask whoever made it."
             )
 
+    def _read(self, name: str) -> bytes:
+        """A member, of which no more is unpacked than it declares."""
+        with self._file.open(name) as file:
+            return file.read(self._entries[name].file_size)
+
     def _read_header(self) -> dict[str, Any]:
-        text = self._file.read(HEADER)
-        if hashlib.sha256(text).hexdigest().encode() != self._file.read(HEADER_SUM):
+        text = self._read(HEADER)
+        if hashlib.sha256(text).hexdigest().encode() != self._read(HEADER_SUM):
             raise ModelFileError("has a header that does not fit its checksum: it was changed or damaged.")
+        if count_values(text) > MOST_VALUES:
+            raise ModelFileError(f"has a header of more than {MOST_VALUES:,} values.")
         try:
-            header = json.loads(text, parse_constant=_refuse_constant)
+            header = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole_number)
         except RecursionError:
             raise ModelFileError("has a header that is nested too deeply.") from None
         except ModelFileError:
@@ -166,6 +186,12 @@ def _refuse_constant(name: str) -> Any:
     raise ModelFileError(f"has a header with {name}, which is not JSON.")
 
 
+def _whole_number(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ModelFileError("has a header with a number of more than 64 bits, which is not JSON of a model.")
+    return int(digits)
+
+
 def _read_array(file: _Summed, entry: zipfile.ZipInfo) -> NDArray[Any]:
     stream: BinaryIO = file  # type: ignore[assignment]
     try:
@@ -174,7 +200,7 @@ def _read_array(file: _Summed, entry: zipfile.ZipInfo) -> NDArray[Any]:
         shape, in_columns, dtype = np.lib.format.read_array_header_2_0(stream)
     except Exception:  # NumPy lets Python's parser of literals raise what it likes
         raise ModelFileError(f"has a member, {entry.filename}, that is not a plain npy array.") from None
-    if dtype.hasobject or dtype.kind not in KINDS:
+    if dtype.hasobject or dtype.kind not in KINDS or not dtype.itemsize:
         raise ModelFileError(f"has an array, {entry.filename}, of {dtype}, which is not allowed in model files.")
     if any(side < 0 for side in shape) or prod(shape) * dtype.itemsize != entry.file_size - file.n_bytes:
         raise ModelFileError(f"has an array, {entry.filename}, whose shape {shape} does not fit its size.")
@@ -183,31 +209,41 @@ def _read_array(file: _Summed, entry: zipfile.ZipInfo) -> NDArray[Any]:
     for start in range(0, len(place), AT_ONCE):
         piece = file.read(min(AT_ONCE, len(place) - start))
         place[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
+    if dtype.kind == "U" and (array.view(dtype.byteorder + "u4") > LAST_CHARACTER).any():
+        raise ModelFileError(f"has an array, {entry.filename}, of texts that hold what is no character.")
     return array.reshape(shape, order="F" if in_columns else "C")
+
+
+def one_line(text: str) -> str:
+    """What is said of a file, which may have had a say in it: one line that does not fill the screen."""
+    line = printable(text[:MOST_SAID]).replace("\n", " ")
+    return line if len(text) <= MOST_SAID else f"{line}..."
 
 
 def misfit(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
     """One sentence for whatever a strange header makes its readers raise."""
     said = str(error).partition("\n")[0].rstrip(".") if isinstance(error, ValueError) else type(error).__name__
-    return ModelFileError(f"{path} holds what does not fit together ({said}); it was changed or damaged.")
+    return ModelFileError(
+        f"{path} holds what does not fit together ({one_line(said)}); it was changed or damaged."
+    )
 
 
 @contextmanager
 def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
     """The archive; whatever is wrong with the file is one sentence that begins with its name."""
     try:
-        with zipfile.ZipFile(path) as file:
-            yield Archive(file, max_bytes, path.stat().st_size)
+        with open(path, "rb") as opened, zipfile.ZipFile(opened) as file:
+            yield Archive(file, max_bytes, os.fstat(opened.fileno()).st_size)
     except FileNotFoundError:
         raise ModelFileError(f"{path} does not exist; give a file that `nearboost fit` wrote.") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path} is a folder; give a file that `nearboost fit` wrote.") from None
     except ModelFileError as error:
-        raise ModelFileError(f"{path} {error}") from None
+        raise ModelFileError(f"{path} {one_line(str(error))}") from None
     except BROKEN as error:
         message = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         raise ModelFileError(
-            f"{path} is not a model file, or it is cut short or damaged ({message}); fetch it again."
+            f"{path} is not a model file, or it is cut short or damaged ({one_line(message)}); fetch it again."
         ) from None
     except MISFITS as error:
         raise misfit(path, error) from None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nearboost.base.entries import NOT_FINITE, Misfit, ModelFileError, check_pointers
+from nearboost.base.entries import NOT_FINITE, Misfit, ModelFileError, as_objects, check_pointers
 from nearboost.models.archive import Archive
 from nearboost.models.files import parameters_of
 from nearboost.models.names import class_of, schema_of
@@ -119,7 +119,7 @@ class Decoder:
         return made
 
     def _texts(self, content: Any, depth: int) -> NDArray[Any]:
-        return self._once("texts", content, lambda array: array.astype(object))
+        return self._once("texts", content, as_objects)
 
     def _bytes(self, content: Any, depth: int) -> bytes:
         return self._once("bytes", content, lambda array: array.astype(np.uint8).tobytes())

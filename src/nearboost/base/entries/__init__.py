@@ -4,8 +4,9 @@ Each kind checks what it is given. Lengths have names, and entries of one object
 ``Array("float", ("n_rows", "n_features"))`` beside ``Array("int64", ("n_rows",), low=0, below="n_classes")``.
 """
 
-from nearboost.base.entries.arrays import Array, Csr, Labels, Texts, check_pointers
+from nearboost.base.entries.arrays import Array, Csr, Labels, Texts, as_objects, check_pointers
 from nearboost.base.entries.kinds import (
+    LARGEST,
     NOT_FINITE,
     Choice,
     Coded,
@@ -26,6 +27,7 @@ from nearboost.base.entries.kinds import (
 from nearboost.base.entries.parts import Either, Fields, ListOf, Nullable, Part, Step, entry_of, kind_of
 
 __all__ = [
+    "LARGEST",
     "NOT_FINITE",
     "Array",
     "Choice",
@@ -51,6 +53,7 @@ __all__ = [
     "Text",
     "Texts",
     "Writer",
+    "as_objects",
     "check_pointers",
     "damaged",
     "entry_of",

@@ -37,6 +37,9 @@ DTYPES = {
 }
 
 
+MOST_TEXTS = 1_000_000  # as objects, which take twenty times the memory
+
+
 @dataclass(frozen=True)
 class Array(Spec):
     """An array of numbers.
@@ -123,19 +126,23 @@ class Labels(Spec):
             raise Misfit("must have the byte order of this machine")
         if self.distinct and len(value) > 1 and not (value[1:] > value[:-1]).all():
             raise Misfit("must hold distinct labels in order")
+        if self.distinct and not len(value):
+            raise Misfit("must hold labels")
         agree(self.length, len(value), sizes)
 
     def encode(self, value: Any, where: str, writer: Writer) -> Coded:
         value = np.asarray(value)
         if value.dtype != object:
             return writer.array(value)
+        if value.size > MOST_TEXTS:
+            raise ModelFileError(f"{where} holds more than {MOST_TEXTS:,} texts; use numbers or fewer.")
         if not all(type(one) is str for one in value):
             raise ModelFileError(f"{where} holds labels that are neither numbers nor texts; use one of these.")
         return {"texts": writer.array(value.astype(str))}
 
     def decode(self, coded: Coded, where: str, reader: Reader) -> Any:
         if isinstance(coded, Mapping) and list(coded) == ["texts"]:
-            return reader.array(coded["texts"]).astype(object)
+            return as_objects(reader.array(coded["texts"]))
         return reader.array(coded)
 
 
@@ -201,11 +208,19 @@ class Csr(Spec):
         return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
+def as_objects(texts: NDArray[Any]) -> NDArray[Any]:
+    """Texts of a file as objects of their own, if they are not too many."""
+    if texts.size > MOST_TEXTS:
+        raise ModelFileError(f"holds more than {MOST_TEXTS:,} texts in one entry.")
+    return texts.astype(object)
+
+
 def check_pointers(indptr: Any, indices: Any, rows: int, columns: int) -> None:
     """Row pointers rise from 0 to the number of indices, and indices stay below the columns."""
     for one in (indptr, indices):
         Array("index", (None,)).check(one, {})
-    if len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+    falling = indptr[1:] < indptr[:-1]  # a difference of neighbours could wrap around
+    if len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or falling.any():
         raise Misfit("must have row pointers that rise from 0 to the number of its entries")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):
         raise Misfit("must have indices below its number of columns")

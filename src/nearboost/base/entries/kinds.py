@@ -142,6 +142,8 @@ class Text(Spec):
     def check(self, value: Any, sizes: Sizes) -> None:
         if type(value) is not str or len(value) > self.longest:
             raise Misfit(f"must be a text of at most {self.longest:,} characters")
+        if "\0" in value:
+            raise Misfit("must hold no NUL, which NumPy drops at the end of a text")
         if self.pattern and not re.fullmatch(self.pattern, value):
             raise Misfit("must be a text of another form")
 
