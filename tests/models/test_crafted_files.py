@@ -3,19 +3,29 @@
 import hashlib
 import io
 import json
+import warnings
 import zipfile
 import zlib
 
 import numpy as np
 import pytest
+from PIL import Image
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
 
 import nearboost
 from cli.calling import refused as said_by
-from models.fitted import rows
+from models.fitted import queries, rows
 from models.mutations import HEADER, HEADER_SUM, members, with_header, written
 from models.test_attacks import changed, fitted, refused, with_array
 from nearboost.base.validation import check_sparse
-from nearboost.models import ModelFileError, load, save
+from nearboost.models import Model, ModelFileError, load, origins_of, save
+from nearboost.models.drawing import LARGEST_THUMBNAIL, opened
 
 NAMES = ("a", "b", "c", "d")
 
@@ -140,3 +150,173 @@ def test_errors_are_one_line_that_a_terminal_bears(tmp_path, name):
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 800
     assert "\x1b" not in said_by("info", tmp_path / "m.nb\x1b[31m")
+
+
+def test_versions_of_ones_own(tmp_path):
+    def change(header):
+        header["versions"]["scikit-learn"] = "9\n\x1b[31m"
+
+    path = changed(fitted(PCA(2)), tmp_path / "m.nb", change)
+    with pytest.warns(UserWarning, match="holds objects of scikit-learn 9 ") as caught:
+        load(path)
+    assert str(caught[0].message).isprintable()
+
+
+def no_labels(path, state):
+    with_array(path, state["classes_"]["array"], np.arange(0))
+
+
+def one_class(path, state):
+    save(nearboost.UNNClassifier(3, n_rounds=2).fit(queries(), np.arange(60) % 2), path)
+    with_array(path, state_of(path)["classes_"]["array"], np.arange(1))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"), [(no_labels, "must hold labels"), (one_class, "two classes at least")]
+)
+def test_classifiers_of_few_classes(tmp_path, make, message):
+    path = tmp_path / "m.nb"
+    save(fitted(nearboost.UNNClassifier(3, n_rounds=2)), path)
+    make(path, state_of(path))
+    refused(path, message)
+
+
+def test_a_split_into_nothing(tmp_path):
+    def change(header):
+        header["root"]["state"]["estimators_"] = []
+
+    model = nearboost.SplitClassifier(nearboost.KNNClassifier(3), 2, posterior="predict_proba")
+    refused(changed(fitted(model), tmp_path / "m.nb", change), "must have a classifier for each part")
+
+
+# What scikit-learn's classes say to a row when their attributes and parameters do not go together.
+@pytest.mark.parametrize(
+    ("model", "parameters", "message"),
+    [
+        (KNeighborsClassifier(3), {"n_neighbors": 1000}, "KNeighborsClassifier cannot predict"),
+        (SVC(), {"break_ties": True, "decision_function_shape": "ovo"}, "SVC cannot predict"),
+        (
+            StandardScaler(with_mean=False, with_std=False),
+            {"with_std": False, "with_mean": True},
+            "cannot transform",
+        ),
+    ],
+)
+def test_parts_of_scikit_learn_that_cannot_answer(tmp_path, model, parameters, message):
+    def change(header):
+        header["root"]["parameters"] |= parameters
+
+    refused(changed(fitted(model), tmp_path / "m.nb", change), message)
+    with pytest.raises(ValueError, match=message):
+        save(fitted(model).set_params(**parameters), tmp_path / "m.nb")
+
+
+def test_a_transformer_that_only_classifies(tmp_path):
+    def change(header):
+        header["root"]["parameters"]["steps"][0][1]["parameters"]["solver"] = "lsqr"
+
+    model = fitted(make_pipeline(LinearDiscriminantAnalysis(), nearboost.KNNClassifier()))
+    refused(changed(model, tmp_path / "m.nb", change), "LinearDiscriminantAnalysis cannot transform")
+    alone = fitted(LinearDiscriminantAnalysis(solver="lsqr"))
+    save(alone, tmp_path / "m.nb")
+    np.testing.assert_array_equal(load(tmp_path / "m.nb").predict(queries()), alone.predict(queries()))
+
+
+def test_an_intercept_of_another_length(tmp_path):
+    X, y = rows()
+    path = tmp_path / "m.nb"
+    save(LogisticRegression().fit(X, y % 2), path)
+    state = state_of(path)
+    with_array(path, state["coef_"]["array"], array_at(path, state["coef_"])[0])
+    with_array(path, state["intercept_"]["array"], np.zeros(5))
+    refused(path, "a row of coefficients for each class")
+
+
+def test_steps_of_other_widths(tmp_path):
+    def change(header):
+        steps = header["root"]["parameters"]["steps"]
+        steps[0], steps[1] = steps[1], steps[0]
+
+    model = fitted(make_pipeline(PCA(9), MinMaxScaler(), PCA(5), nearboost.KNNClassifier()))
+    refused(changed(model, tmp_path / "m.nb", change), "PCA takes rows of 64 numbers, and MinMaxScaler gives")
+    union = FeatureUnion([("all", fitted(PCA(3))), ("few", PCA(3).fit(rows()[0][:, :9]))])
+    with pytest.raises(ValueError, match="FeatureUnion needs steps that all take the same rows"):
+        save(union, tmp_path / "m.nb")
+
+
+def whole(classifier, **more):
+    origins = origins_of(None, [f"row {i}" for i in range(60)], rows()[1][:60])
+    return Model(None, fitted(classifier), NAMES, origins, {"items": 60, "skipped": 0}, **more)
+
+
+def test_a_model_whose_last_step_does_nothing(tmp_path):
+    def change(header):
+        header["root"]["state"]["classifier"]["parameters"]["steps"][1][1] = "passthrough"
+
+    model = whole(make_pipeline(StandardScaler(), nearboost.KNNClassifier()))
+    refused(changed(model, tmp_path / "m.nb", change), "The classifier of a model must predict")
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["a", "b", "c", "d", "e"], ["a", "b", "c", "c"]])
+def test_a_model_with_other_names(tmp_path, names):
+    """More names than columns of probabilities ended in an IndexError, two of a kind in no file at all."""
+
+    def change(header):
+        header["root"]["state"]["classes"] = names
+
+    path = changed(whole(nearboost.KNNClassifier()), tmp_path / "m.nb", change)
+    refused(path, "class numbers that all have a name|different names")
+
+
+def test_names_that_end_in_nul(tmp_path):
+    """NumPy drops it, and no class was called so any more."""
+
+    def change(header):
+        header["root"]["state"]["classes"][0] = "a\0"
+
+    refused(changed(whole(nearboost.KNNClassifier()), tmp_path / "m.nb", change), "must hold no NUL")
+
+
+@pytest.mark.parametrize("labels", [np.full(60, 4), np.ones((60, 3), int)])
+def test_items_of_no_class(tmp_path, labels):
+    path = tmp_path / "m.nb"
+    save(whole(nearboost.KNNClassifier()), path)
+    with_array(path, state_of(path)["origins"]["state"]["labels"]["array"], labels)
+    refused(path, "items of a model must be of its classes")
+
+
+@pytest.mark.parametrize("fact", ["items", "skipped"])
+def test_facts_that_are_no_counts(tmp_path, fact):
+    def change(header):
+        pairs = header["root"]["state"]["facts"]["dict"]
+        header["root"]["state"]["facts"]["dict"] = [[n, "x" if n == fact else v] for n, v in pairs]
+
+    refused(changed(whole(nearboost.KNNClassifier()), tmp_path / "m.nb", change), "of how many items")
+
+
+def test_held_out_rows_that_are_none(tmp_path):
+    path = tmp_path / "m.nb"
+    save(whole(nearboost.UNNClassifier(3, n_rounds=2)), path)
+    coded = state_of(path)["classifier"]["state"]["held_out_rows_"]
+    with_array(path, coded["array"], array_at(path, coded) + 1000)
+    assert "not in the model's file; give them with --data" in said_by("suspects", path)
+
+
+def test_marks_of_other_items(tmp_path):
+    path = tmp_path / "m.nb"
+    save(whole(nearboost.KNNClassifier(), marks=np.arange(5, dtype=np.uint64)), path)
+    said = said_by("forget", path, "row 30", "--out", tmp_path / "n.nb")
+    assert "does not know the names of its items" in said
+
+
+def test_thumbnails_that_are_none():
+    """A picture of a few kilobytes may ask for gigabytes, or be a program for another reader."""
+    assert opened(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n") is None
+    for side, shown in ((64, True), (LARGEST_THUMBNAIL + 1, False)):
+        file = io.BytesIO()
+        Image.new("L", (side, 8)).save(file, "JPEG")
+        assert (opened(file.getvalue()) is not None) == shown
+    large = file.getvalue().replace((8).to_bytes(2) + (side).to_bytes(2), b"\xff\xff\xff\xff")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert opened(large) is None

@@ -99,6 +99,8 @@ def boosted(**more: Spec) -> Schema:
 def check_boosted(state: Mapping[str, Any]) -> None:
     """What ties the entries of a boosted classifier together, beyond kinds and lengths."""
     n_classes, n_columns = len(state["classes_"]), state["members"].shape[1]
+    if n_classes < 2 - state["multilabel"]:
+        raise Misfit("must have two classes at least, or one label")
     if n_columns != (n_classes if n_classes > 2 or state["multilabel"] else 1):
         raise Misfit("must have a column for each class, or one for two classes")
     if not state["multilabel"] and n_columns > 1 and (np.diff(state["members"].indptr) != 1).any():

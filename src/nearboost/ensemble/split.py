@@ -166,6 +166,8 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Take the fitted classifiers of a file, which must fit their parts."""
         set_fitted(self, state)
+        if not self.estimators_:
+            raise Misfit("must have a classifier for each part")
         self.parts_ = cut_evenly(self.n_features_in_, len(self.estimators_))
         self._on_disk, self._normalization = False, state["normalization_used"]
         self.classes_ = self.estimators_[0].classes_

@@ -48,7 +48,8 @@ def check_changeable(model: Model, cure: str) -> Origins:
         raise ValueError(f"{' and '.join(learned)} learned from all items and must be fitted anew; {cure}.")
     if len(model.voters) < model.n_training:  # a file holds the rows that vote
         raise ValueError(f"The training rows are not in the model's file, so {name} must be fitted anew; {cure}.")
-    if model.origins is None or len(model.origins.rows) != model.n_training:
+    n_marks = model.n_training if model.marks is None else len(model.marks)
+    if model.origins is None or not len(model.origins.rows) == n_marks == model.n_training:
         raise ValueError(f"The model does not know the names of its items and must be fitted anew; {cure}.")
     return model.origins
 

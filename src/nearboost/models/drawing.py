@@ -17,6 +17,7 @@ from nearboost.models.model import Model
 COLUMNS, MOST = 6, 24
 TILE, PICTURE, LINE, MARGIN = 150, 112, 16, 20
 QUERY = 192
+LARGEST_THUMBNAIL = 1024
 INK, PALE, PAPER, NOTHING = "#1a1a1a", "#6b6b6b", "#ffffff", "#e4e4e4"
 FOR, AGAINST = "#1f6fb4", "#c2571a"  # told apart by people who see few colours
 # Of many systems; Pillow looks for them where each system keeps its fonts.
@@ -77,21 +78,30 @@ def _write_head(draw: Any, vote: Vote, n_shown: int, width: int) -> None:
 
 
 def _draw_voter(page: Any, draw: Any, model: Model, voter: Voter, corner: tuple[int, int], share: float) -> None:
-    pillow = needs("PIL.Image")
     left, top = corner
     color, room = (FOR if voter.vote >= 0 else AGAINST), TILE - 14
     place = None if model.origins is None else model.origins.place(voter.row)
     found = None if model.origins is None or place is None else model.origins.picture(place)
-    if found is None:
+    picture = None if found is None else opened(found)
+    if picture is None:
         draw.rectangle([left, top, left + PICTURE, top + PICTURE], fill=NOTHING)
     else:
-        _paste(page, pillow.open(io.BytesIO(found), formats=["JPEG"]), (left, top), PICTURE)
+        _paste(page, picture, (left, top), PICTURE)
     draw.rectangle([left, top + PICTURE + 4, left + max(2, round(share * PICTURE)), top + PICTURE + 9], fill=color)
     lines = [(signed(voter.vote), 15, color), (voter.label, 13, INK), (voter.name, 12, PALE)]
     at = top + PICTURE + 13
     for text, size, ink in lines:
         _write(draw, (left, at), text, size, ink, room, keep_end=ink == PALE)
         at += LINE + 1
+
+
+def opened(thumbnail: bytes) -> Any:
+    """The picture in a model file; None if it is no JPEG file, or far larger than thumbnails are."""
+    try:
+        picture = needs("PIL.Image").open(io.BytesIO(thumbnail), formats=["JPEG"])
+        return picture.convert("RGB") if max(picture.size) <= LARGEST_THUMBNAIL else None
+    except Exception:  # Pillow's errors have no base of their own
+        return None
 
 
 def _paste(page: Any, picture: Any, corner: tuple[int, int], side: int) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nearboost.base.disk import check_target
 from nearboost.base.entries import Coded, ModelFileError, damaged
 from nearboost.base.schema import refusal
-from nearboost.models.archive import KINDS, MOST_BYTES, Archive, open_archive, write_archive
+from nearboost.models.archive import KINDS, MOST_BYTES, Archive, one_line, open_archive, write_archive
 from nearboost.models.names import MODULES, SKLEARN, class_of, name_of, schema_of
 
 FORMAT = 3
@@ -122,6 +122,7 @@ class Checked:
         check_parameters(made)
         if state:
             schema_of(self.name).restore(made, state)
+            check_answers(made, self.name)
         return made
 
 
@@ -135,6 +136,14 @@ def check_parameters(estimator: Any) -> None:
         from nearboost.models.steps import check_steps  # scikit-learn is not needed to look into a file
 
         check_steps(estimator)
+
+
+def check_answers(fitted: Any, name: str) -> None:
+    """Classes of ours answer where their entries fit; those of scikit-learn are tried."""
+    if name.startswith(SKLEARN):
+        from nearboost.models import steps
+
+        steps.check_answers(fitted)
 
 
 def built(value: Any) -> Any:
@@ -182,6 +191,8 @@ class FileWriter:
         state = schema.collect(value)
         state = {key: state[key] for key in schema.state if key in state}
         schema.check_state(state, where, cannot_be_saved, fitted=self._fitted)
+        if state:
+            check_answers(value, name)
         entries = {key: schema.state[key].encode(one, f"{where}.{key}", self) for key, one in state.items()}
         coded = {"class": name, "parameters": parameters, "state": entries}
         self._inside.pop()
@@ -290,7 +301,7 @@ def read_checked(archive: Archive) -> Checked:
 def _check_versions(path: Path, header: Mapping[str, Any], checked: Checked) -> None:
     """scikit-learn promises nothing about attributes from one version to the next, least of all private ones."""
     written, here = header["versions"]["scikit-learn"], version("scikit-learn")
-    names = {one.name for one in objects_in(checked)}
+    written, names = one_line(written), {one.name for one in objects_in(checked)}
     if written.split(".")[:2] == here.split(".")[:2]:
         return
     if SKLEARN + "SVC" in names:

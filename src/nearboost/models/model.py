@@ -35,7 +35,7 @@ def _check_facts(state: Mapping[str, Any]) -> None:
         type(name) is str and type(fact) in plain for name, fact in facts.items()
     ):
         raise Misfit("must have facts that are numbers and texts")
-    if type(facts.get("items", 0)) is not int:
+    if not all(type(facts.get(name, 0)) is int and facts.get(name, 0) >= 0 for name in ("items", "skipped")):
         raise Misfit("must say of how many items it was fitted")
 
 
@@ -80,15 +80,20 @@ class Model:
     )
 
     def __post_init__(self) -> None:
-        known = np.asarray(getattr(self.last_step, "classes_", ()))
-        if known.size and (known.dtype.kind not in "iu" or known.min() < 0 or known.max() >= len(self.classes)):
-            raise ValueError(
-                "The classifier of a model must be fitted on class numbers below the number of names."
-            )
+        describes = self.features is None or hasattr(self.features, "transform")
+        if not describes or not hasattr(self.classifier, "predict"):
+            raise ValueError("The classifier of a model must predict, and its features must transform.")
+        if not np.array_equal(getattr(self.last_step, "classes_", ()), np.arange(len(self.classes))):
+            raise ValueError("The classifier of a model must be fitted on class numbers that all have a name.")
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError("The classes of a model must have different names.")
+        if self.origins is not None and not self.origins.has_labels_of(len(self.classes)):
+            raise ValueError("The training items of a model must be of its classes.")
         if self.features is not None:
             check_fit(self.features, self.classifier)
-            if wanted_by(self.features)[0] != "images":
-                raise ValueError("The features of a model must describe images.")
+        takes = wanted_by(self.classifier if self.features is None else self.features)[0]
+        if takes != ("rows" if self.features is None else "images"):
+            raise ValueError("The features of a model must describe images; a model without takes rows.")
 
     def describe(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Described:
         """Turn items into rows; what cannot be read is skipped.

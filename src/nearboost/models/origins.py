@@ -66,6 +66,22 @@ class Origins:
         check=_check_pictures,
     )
 
+    def has_labels_of(self, n_classes: int) -> bool:
+        """Whether all labels are among so many classes.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        bool
+            Whether they are.
+        """
+        several = self.labels.ndim == 2
+        return self.labels.shape[1] == n_classes if several else self.labels.max(initial=-1) < n_classes
+
     def take(self, rows: NDArray[np.integer]) -> "Origins":
         """The origins of some training rows, as far as they are known.
 

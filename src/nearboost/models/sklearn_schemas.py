@@ -62,7 +62,7 @@ def linear(**more: Spec) -> Schema:
 
 def _check_columns(state: Mapping[str, Any]) -> None:
     n_classes, n_columns = len(state["classes_"]), len(np.atleast_2d(state["coef_"]))
-    if n_classes < 2 or n_columns != (1 if n_classes == 2 else n_classes):
+    if n_classes < 2 or not n_columns == np.size(state["intercept_"]) == (1 if n_classes == 2 else n_classes):
         raise Misfit("must have a row of coefficients for each class, or one for two classes")
 
 

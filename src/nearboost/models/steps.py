@@ -1,10 +1,14 @@
-"""Whether the steps of a pipeline fit each other: what one gives, the next must take."""
+"""Whether parts can answer, and the steps of a pipeline fit each other: what one gives, the next must take."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
+
+MOST_TRIED = 2**22  # features
 
 
 def check_steps(whole: Pipeline | FeatureUnion) -> None:
@@ -14,7 +18,8 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
     if not names or len(set(names)) != len(names):
         raise ValueError(f"{type(whole).__name__} needs steps under different names, and has {names}.")
     weights = getattr(whole, "transformer_weights", None) or {}
-    if not isinstance(weights, Mapping) or not all(isinstance(one, int | float) for one in weights.values()):
+    numbers = isinstance(weights, Mapping) and all(isinstance(one, int | float) for one in weights.values())
+    if not numbers or not set(weights) <= set(names):
         raise ValueError("transformer_weights must give numbers to names of transformers.")
     parts = _parts(whole)
     must_transform = parts[:-1] if isinstance(whole, Pipeline) else parts
@@ -24,6 +29,29 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
     if isinstance(whole, Pipeline):
         for one, other in pairwise(parts):
             check_fit(one, other)
+    elif len({wanted_by(part) for part in parts if hasattr(part, "n_features_in_")}) > 1:
+        raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
+
+
+def check_answers(part: Any) -> None:
+    """Refuse a fitted part of scikit-learn, which does not check its attributes, if one row is too much for it."""
+    if not isinstance(part, Pipeline | FeatureUnion):
+        asked = [name for name in ("predict", "predict_proba", "decision_function") if hasattr(part, name)]
+        for name in asked or ["transform"]:
+            _answer(part, name)
+
+
+def _answer(part: Any, asked: str) -> Any:
+    """What a part of scikit-learn says of a row of ones; None where it is not fitted or takes no such rows."""
+    width = getattr(part, "n_features_in_", MOST_TRIED)
+    if width >= MOST_TRIED:
+        return None
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return getattr(part, asked)(np.ones((1, width)))
+    except Exception as error:  # whatever comes to light in there
+        raise ValueError(f"{type(part).__name__} cannot {asked}: {error}") from None
 
 
 def check_fit(one: Any, other: Any) -> None:
@@ -37,13 +65,18 @@ def check_fit(one: Any, other: Any) -> None:
 
 
 def given_by(part: Any) -> tuple[str, int | None]:
-    """Images, sets of descriptors or rows; and of how many numbers, where our own classes say so."""
+    """Images, sets of descriptors or rows; and of how many numbers, where that is known."""
     if isinstance(part, Pipeline):
         parts = _parts(part)
         return given_by(parts[-1]) if parts else ("rows", None)
-    if not hasattr(part, "gives"):
-        return "rows", None
-    return part.gives, getattr(part, "_n_features_out", None)
+    if isinstance(part, FeatureUnion):
+        parts = _parts(part)
+        widths = [width for _, width in map(given_by, parts) if width is not None]
+        return "rows", sum(widths) if len(widths) == len(parts) else None
+    if type(part).__module__.startswith("sklearn."):
+        answer = _answer(part, "transform")
+        return "rows", None if answer is None else answer.shape[1]
+    return getattr(part, "gives", "rows"), getattr(part, "_n_features_out", None)
 
 
 def wanted_by(part: Any) -> tuple[str | None, int | None]:

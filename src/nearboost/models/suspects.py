@@ -64,12 +64,13 @@ class Findings:
 def suspects_in_file(model: Model, most: int = 100) -> Findings:
     """From what the model's file holds: the held-out votes of boosted neighbours, and thumbnails of all items."""
     classifier, origins = model.last_step, model.origins
-    if not hasattr(classifier, "held_out_rows_") or origins is None or len(origins.rows) < model.n_training:
+    rows = getattr(classifier, "held_out_rows_", np.empty(0, np.int64))
+    known = 0 if origins is None else len(origins.rows)
+    if origins is None or not len(rows) or known < model.n_training or known <= rows.max():
         raise ValueError(
             "The training items or their held-out votes are not in the model's file; give them with --data."
         )
     _refuse_several(model)
-    rows = classifier.held_out_rows_
     chances = classifier.held_out_proba_
     truth = origins.labels[rows]
     worst, said = _worst(chances, truth)
