@@ -55,6 +55,35 @@ def test_a_file_that_failed_leaves_the_old_one(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_is_as_private_as_the_one_that_it_replaces(tmp_path):
+    path = tmp_path / "m.nb"
+    path.write_text("old")
+    path.chmod(0o600)
+    disk.write_text(path, "new")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_stays_behind_a_link(tmp_path):
+    """The link was replaced, and what it led to still held everything."""
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/old.nb").write_text("old")
+    (tmp_path / "m.nb").symlink_to(tmp_path / "kept/old.nb")
+    disk.write_text(tmp_path / "m.nb", "new")
+    assert (tmp_path / "m.nb").is_symlink()
+    assert (tmp_path / "kept/old.nb").read_text() == "new"
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["old.nb"]
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    disk.write_text(tmp_path / "loop", "new")
+    assert (tmp_path / "loop").read_text() == "new"
+
+
+def test_nobody_can_lay_a_link_under_the_file_that_is_made(tmp_path):
+    with disk.whole_file(tmp_path / "m.nb") as first, disk.whole_file(tmp_path / "m.nb") as second:
+        assert first != second
+        first.touch()
+        second.touch()
+
+
 def test_text_that_no_encoding_holds(tmp_path):
     disk.write_text(tmp_path / "page.html", "caf\udce9 ü")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == "caf? ü"

@@ -275,3 +275,12 @@ def test_items_with_several_labels(tmp_path):
     np.save(paths["more"] / "y.npy", np.array(["a", "b"] * 5))
     said = refused("add", tmp_path / "some.nb", paths["more"], "--out", tmp_path / "x.nb")
     assert "have several labels each and those of more one label" in said
+
+
+def test_over_a_link_to_the_model(images, tmp_path):
+    """The link was replaced, and no note said that the file behind it held everything still."""
+    shutil.copy(images.model, tmp_path / "real.nb")
+    (tmp_path / "m.nb").symlink_to(tmp_path / "real.nb")
+    ended = call("forget", tmp_path / "m.nb", *GONE, "--out", tmp_path / "m.nb")
+    assert "still holds" not in ended.err
+    assert not set(GONE) & set(load_model(tmp_path / "real.nb").origins.names)

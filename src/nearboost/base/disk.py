@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from nearboost.base.errors import UsageError
 
 def check_target(path: str | os.PathLike[str]) -> None:
     """Refuse at once a place where no file can be written."""
-    place = Path(path)
+    place = behind_links(Path(path))
     if place.is_dir():
         raise UsageError(f"{place} is a folder; give the name of a file to write.")
     if not place.parent.is_dir():
@@ -49,17 +51,25 @@ def reserve(path: Path) -> None:
         os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
+def behind_links(path: Path) -> Path:
+    """The file that a link leads to, so that its old content does not stay behind where it is replaced."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Where to write a file: it takes the place of ``path`` once it is complete, and is gone where writing fails.
 
-    Whoever reads ``path`` finds the old content or the new, never half of it.
+    Whoever reads ``path`` finds the old content or the new, never half of it; who may read it stays as it was.
     """
-    made = path.with_name(f".{path.name}.{os.getpid()}.new")
+    path = behind_links(path)
+    made = path.with_name(f".{path.name}.{token_hex(4)}.new")  # a name that nobody can have put a link under
     try:
         yield made
         with open(made, "r+b") as file:
             os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, made)
         os.replace(made, path)
     finally:
         made.unlink(missing_ok=True)
