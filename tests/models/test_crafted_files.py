@@ -15,7 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC
 
 import nearboost
@@ -24,6 +24,7 @@ from models.fitted import queries, rows
 from models.mutations import HEADER, HEADER_SUM, members, with_header, written
 from models.test_attacks import changed, fitted, refused, with_array
 from nearboost.base.validation import check_sparse
+from nearboost.features import Gist
 from nearboost.models import Model, ModelFileError, load, origins_of, save
 from nearboost.models.drawing import LARGEST_THUMBNAIL, opened
 
@@ -242,6 +243,38 @@ def test_steps_of_other_widths(tmp_path):
     union = FeatureUnion([("all", fitted(PCA(3))), ("few", PCA(3).fit(rows()[0][:, :9]))])
     with pytest.raises(ValueError, match="FeatureUnion needs steps that all take the same rows"):
         save(union, tmp_path / "m.nb")
+
+
+def union_of(model, n):
+    """A header in which one step stands again and again."""
+
+    def change(header):
+        step = header["root"]["parameters"]["transformer_list"][0][1]
+        header["root"]["parameters"]["transformer_list"] = [[f"{i}", step] for i in range(n)]
+
+    return lambda path: changed(FeatureUnion([("one", model)]), path, change)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (union_of(Gist(side=512), 51), "more than 50 descriptors of images"),
+        (union_of(Normalizer().fit(np.ones((1, 4096))), 1025), "A row would have 4,198,400 numbers"),
+    ],
+    ids=["descriptors", "widths"],
+)
+def test_small_files_of_much_work(tmp_path, make, message):
+    """2 KB took minutes for an image, 26 KB gigabytes for some rows."""
+    refused(make(tmp_path / "m.nb"), message)
+
+
+def test_codes_of_many_searches(tmp_path):
+    def change(header):
+        for one in (header["root"], header["root"]["state"]["as_fitted"]):
+            one["parameters"] |= {"regularization": 1e-5, "max_terms": 100_000}
+
+    model = fitted(nearboost.INNClassifier(metric="l1"))
+    refused(changed(model, tmp_path / "m.nb", change), "a search for each of 100,000 terms")
 
 
 def whole(classifier, **more):

@@ -13,7 +13,7 @@ from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_map, check_not_negative, check_positive, check_whole
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms
 from nearboost.codes.products import ProductTerms
-from nearboost.codes.series import Series, TermPicker, Terms, count_terms
+from nearboost.codes.series import MOST_SEARCHES, Series, TermPicker, Terms, count_terms
 from nearboost.neighbors import NeighborSearch, largest_values, powers_of_two
 
 METRICS = ("l2", "l1")
@@ -203,4 +203,9 @@ def check_neighborhood(neighborhood: int | None, n_samples: int) -> None:
 
 def make_series(how: CodingParameters) -> Series:
     n_terms = count_terms(how.regularization, how.coverage, how.max_terms)
+    if how.metric == "l1" and n_terms > MOST_SEARCHES:
+        raise ValueError(
+            f"metric='l1' takes a search for each of {n_terms:,} terms; raise regularization, lower coverage or "
+            f"give max_terms (at most {MOST_SEARCHES:,})."
+        )
     return Series(float(how.regularization), n_terms, float(how.tolerance))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance
 
 MOST_TERMS = 100_000
+MOST_SEARCHES = 10_000  # where each term is a search
 
 
 @dataclass(frozen=True)

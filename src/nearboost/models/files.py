@@ -7,7 +7,7 @@ unless it is in the table of names, and every array is used once.
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from inspect import Parameter, signature
@@ -24,6 +24,7 @@ from nearboost.models.names import MODULES, SKLEARN, class_of, name_of, schema_o
 
 FORMAT = 3
 MOST_OBJECTS, MOST_NESTED = 10_000, 20
+MOST_DESCRIPTORS = 50  # of images, each of which may take a good part of a second
 COMPOSITE = (SKLEARN + "Pipeline", SKLEARN + "FeatureUnion")
 PARTS = ("class", "parameters", "state")
 
@@ -47,6 +48,7 @@ def save(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
         "versions": {package: version(package) for package in ("nearboost", "numpy", "scikit-learn")},
         "root": writer.object(value, name),
     }
+    check_work(writer.kinds)
     write_archive(Path(path), header, writer.arrays)
 
 
@@ -78,7 +80,14 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     with open_archive(Path(path), max_bytes) as archive:
         checked = read_checked(archive)
         _check_versions(Path(path), archive.header, checked)
+        check_work([one.kind for one in objects_in(checked)])
         return checked.build()
+
+
+def check_work(kinds: Iterable[type]) -> None:
+    """Refuse a file of few bytes that would describe an image thousands of times."""
+    if sum(getattr(kind, "takes", "rows") != "rows" for kind in kinds) > MOST_DESCRIPTORS:
+        raise ModelFileError(f"holds more than {MOST_DESCRIPTORS} descriptors of images.")
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -158,10 +167,11 @@ def built(value: Any) -> Any:
 
 
 class FileWriter:
-    """Turns objects into JSON; ``arrays`` are those it has met."""
+    """Turns objects into JSON; ``arrays`` and ``kinds`` are those it has met."""
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
+        self.kinds: list[type] = []  # of all objects
         self._inside: list[int] = []  # the objects that are being written, by identity
         self._fitted = True  # whether what is written must be
 
@@ -180,6 +190,7 @@ class FileWriter:
         if id(value) in self._inside or len(self._inside) > MOST_NESTED:
             raise ModelFileError(f"{where} is nested too deeply for a model file, or holds itself.")
         self._inside.append(id(value))
+        self.kinds.append(type(value))
         outside, self._fitted = self._fitted, self._fitted and fitted
         schema = schema_of(name)
         parameters = {

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
 
+from nearboost.features.base import check_length
+
 MOST_TRIED = 2**22  # features
 
 
@@ -31,6 +33,8 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
             check_fit(one, other)
     elif len({wanted_by(part) for part in parts if hasattr(part, "n_features_in_")}) > 1:
         raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
+    else:
+        check_length(given_by(whole)[1] or 0, "unite fewer parts")
 
 
 def check_answers(part: Any) -> None:
