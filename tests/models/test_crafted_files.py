@@ -22,7 +22,7 @@ import nearboost
 from cli.calling import refused as said_by
 from models.fitted import queries, rows
 from models.mutations import HEADER, HEADER_SUM, members, with_header, written
-from models.test_attacks import changed, fitted, refused, with_array
+from models.test_attacks import changed, fitted, old_file, old_object, refused, with_array
 from nearboost.base.validation import check_sparse
 from nearboost.features import Gist
 from nearboost.models import Model, ModelFileError, load, origins_of, save
@@ -60,6 +60,15 @@ def test_pointers_of_sparse_queries_do_not_wrap_either():
     X.indptr = np.array([0, 2**31 - 1, -(2**31), -1, 4], dtype=np.int32)
     with pytest.raises(ValueError, match="is broken"):
         check_sparse(X)
+
+
+@pytest.mark.parametrize("position", [-(10**9), 625, 10**9])
+def test_random_states_of_old_files(tmp_path, position):
+    """NumPy takes the number of the next key as it is, and reads there."""
+    state = {"random_state": {"tuple": ["MT19937", {"array": 0}, position, 0, 0.0]}}
+    root = old_object("sklearn.PCA", 0, {"random_state": state}, {"n_features_in_": 4})
+    old_file(tmp_path / "m.nb", root, [np.zeros(624, np.uint32)])
+    refused(tmp_path / "m.nb", "must be the state of a random generator")
 
 
 def test_a_header_that_is_larger_than_it_says(tmp_path):

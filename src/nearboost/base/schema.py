@@ -84,7 +84,7 @@ class Plain(Spec):
         if kind == "dict" and isinstance(content, list):
             return self._dict(content, where, reader, depth + 1)
         if kind == "random" and isinstance(content, list) and len(content) == 4:
-            return self._random_state(content, where, reader)
+            return random_state([reader.array(content[0]), *content[1:]], where)
         raise ModelFileError(damaged(where, f"is of kind {str(kind)[:40]!r}, which is not known"))
 
     def _dict(self, pairs: Sequence[Any], where: str, reader: Reader, depth: int) -> dict[Any, Any]:
@@ -95,14 +95,16 @@ class Plain(Spec):
             raise ModelFileError(damaged(where, "must have numbers or texts as keys"))
         return dict(decoded)
 
-    def _random_state(self, content: Sequence[Any], where: str, reader: Reader) -> np.random.RandomState:
-        keys, position, has_gauss, gauss = reader.array(content[0]), *content[1:]
-        plain = type(position) is int and 0 <= position <= 624 and has_gauss in (0, 1) and type(gauss) is float
-        if keys.dtype != np.uint32 or keys.shape != (624,) or not plain:
-            raise ModelFileError(damaged(where, "must be the state of a random generator"))
-        generator = np.random.RandomState(0)
-        generator.set_state(("MT19937", keys, position, has_gauss, gauss))
-        return generator
+
+def random_state(state: Sequence[Any], where: str) -> np.random.RandomState:
+    """A generator in a state of a file; NumPy itself would read beside its keys at any position."""
+    keys, position, has_gauss, gauss = state
+    plain = type(position) is int and 0 <= position <= 624 and has_gauss in (0, 1) and type(gauss) is float
+    if type(keys) is not np.ndarray or keys.dtype != np.uint32 or keys.shape != (624,) or not plain:
+        raise ModelFileError(damaged(where, "must be the state of a random generator"))
+    generator = np.random.RandomState(0)
+    generator.set_state(("MT19937", keys, position, has_gauss, gauss))
+    return generator
 
 
 PLAIN = Plain()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nearboost.base.entries import NOT_FINITE, Misfit, ModelFileError, as_objects, check_pointers
+from nearboost.base.schema import random_state
 from nearboost.models.archive import Archive
 from nearboost.models.files import parameters_of
 from nearboost.models.names import class_of, schema_of
@@ -135,9 +136,8 @@ class Decoder:
         return {self.decode(key, depth): self.decode(one, depth) for key, one in content}
 
     def _random_state(self, content: Any, depth: int) -> np.random.RandomState:
-        generator = np.random.RandomState(0)
-        generator.set_state(self.decode(content, depth))
-        return generator
+        _, *state = self.decode(content, depth)
+        return random_state(state, "a random state")
 
     def _same(self, content: Any, depth: int) -> Record:
         return self._records[content]
