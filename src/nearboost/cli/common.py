@@ -79,8 +79,9 @@ def notify(text: str) -> None:
 
 
 def echo(text: str) -> None:
-    """A result, on standard output; in files and pipes texts stand as they are."""
-    print(printable(text) if sys.stdout.isatty() else text, flush=True)  # noqa: T201  (now, so that a closed pipe is noticed here)
+    """A result, on standard output; in files and pipes texts stand as they are, as far as they are text."""
+    shown = printable(text) if sys.stdout.isatty() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    print(shown, flush=True)  # noqa: T201  (now, so that a closed pipe is noticed here)
 
 
 def echo_json(result: Any) -> None:

@@ -125,8 +125,9 @@ def _format_object(title: str, one: Mapping[str, Any], indent: str = "") -> list
     for name, value in one["parameters"].items():
         steps = value if isinstance(value, list) else []
         if name == "steps":
-            for step in steps:
-                lines += _format_object(step[0], step[1], indent + "  ")
+            for title, step in steps:
+                idle = isinstance(step, str)  # "passthrough"
+                lines += [f"{indent}  {title:<16}{step}"] if idle else _format_object(title, step, indent + "  ")
         elif isinstance(value, Mapping) and "class" in value:
             lines += _format_object(name, value, indent + "  ")
         else:

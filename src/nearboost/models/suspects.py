@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from nearboost.base.disk import check_target
+from nearboost.base.disk import check_target, write_text
 from nearboost.base.errors import UsageError
 from nearboost.base.image_set import ImageSet, data_address
 from nearboost.base.progress import progress_bar
@@ -234,6 +234,6 @@ def check_suspects_target(out: Path) -> Path:
 def write_suspects(findings: Findings, out: Path, name: str) -> Path:
     """The page, and the table beside it."""
     table = check_suspects_target(out)
-    out.write_text(suspects_page(findings, name), encoding="utf-8")
-    table.write_text(suspects_csv(findings), encoding="utf-8")
+    write_text(out, suspects_page(findings, name))
+    write_text(table, suspects_csv(findings))
     return table
