@@ -10,6 +10,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
@@ -81,3 +82,32 @@ def test_what_an_answer_needs_is_there(tmp_path, model, entry):
     written(tmp_path / "bad.nb", with_header(contents, header))
     with pytest.raises(ModelFileError, match=r"is missing|needs its scaler"):
         load(tmp_path / "bad.nb")
+
+
+def of_equal_votes(distances):
+    return np.ones_like(distances)
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter", "message"),
+    [
+        (KNeighborsClassifier(metric="canberra"), "metric", "must be one of 'minkowski', "),
+        (KNeighborsClassifier(metric=lambda one, other: 0.0), "metric", "must be one of 'minkowski', "),
+        (KNeighborsClassifier(metric_params={"w": np.arange(6)}), "metric_params", "must be None"),
+        (KNeighborsClassifier(weights=of_equal_votes), "weights", "must be one of 'uniform', 'distance', None"),
+        (SVC(kernel=lambda one, other: one @ other.T), "kernel", "must be one of 'linear', "),
+    ],
+    ids=["metric", "function", "weighted metric", "weights", "kernel"],
+)
+def test_settings_that_no_file_may_hold(tmp_path, model, parameter, message):
+    """They are refused when saving, by the rules of loading."""
+    with pytest.raises(ModelFileError, match=f"^model.{parameter} cannot be saved: it {message}"):
+        save(model.fit(*problem()), tmp_path / "model.nb")
+
+
+def test_steps_in_lists_and_tuples(tmp_path):
+    X, y = problem()
+    for steps in ([["scale", RobustScaler()], ["svm", SVC()]], (("scale", RobustScaler()), ("svm", SVC()))):
+        model = Pipeline(steps).fit(X, y)
+        save(model, tmp_path / "model.nb")
+        np.testing.assert_array_equal(load(tmp_path / "model.nb").predict(X), model.predict(X))

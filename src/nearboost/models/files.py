@@ -193,11 +193,9 @@ class FileWriter:
         self.kinds.append(type(value))
         outside, self._fitted = self._fitted, self._fitted and fitted
         schema = schema_of(name)
-        parameters = {
-            key: schema.kind_of(key).encode(getattr(value, key), f"{where}.{key}", self)
-            for key in parameters_of(type(value))
-            if key not in schema.dropped
-        }
+        given = {key: getattr(value, key) for key in parameters_of(type(value)) if key not in schema.dropped}
+        schema.check_parameters(given, where, cannot_be_saved)
+        parameters = {key: schema.kind_of(key).encode(one, f"{where}.{key}", self) for key, one in given.items()}
         check_parameters(value)
         state = schema.collect(value)
         state = {key: state[key] for key in schema.state if key in state}

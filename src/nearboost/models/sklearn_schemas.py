@@ -137,8 +137,8 @@ SCHEMAS: dict[str, Schema] = {
             "metric": Choice(
                 "minkowski", "euclidean", "manhattan", "cosine", "chebyshev", "l1", "l2", "cityblock"
             ),
+            "metric_params": Constant(None),
         },
-        dropped=("metric_params",),
         collect=_neighbors_state,
         restore=_fit_neighbors,
     ),

@@ -39,7 +39,7 @@ class ListOf(Spec):
     as_tuple: bool = False
 
     def check(self, value: Any, sizes: Sizes) -> None:
-        if type(value) is not (tuple if self.as_tuple else list) or len(value) > MOST_LISTED:
+        if type(value) not in (tuple, list) or len(value) > MOST_LISTED:
             raise Misfit(f"must be a list of at most {MOST_LISTED:,} entries")
         if self.length is not None:
             agree(self.length, len(value), sizes)
@@ -139,7 +139,8 @@ class Step(Spec):
     words: tuple[str, ...] = ("passthrough", "drop")
 
     def check(self, value: Any, sizes: Sizes) -> None:
-        if type(value) is not tuple or len(value) != 2 or type(value[0]) is not str or "__" in value[0]:
+        pair = type(value) in (tuple, list) and len(value) == 2
+        if not pair or type(value[0]) is not str or "__" in value[0]:
             raise Misfit("must be a pair of a name and a step")
         if value[1] not in self.words and not hasattr(kind_of(value[1]), "get_params"):
             raise Misfit("must have an estimator in each step")
