@@ -5,13 +5,14 @@ import re
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from boosting.problems import brute_force, make_problems, random_rows
 from nearboost import MAPBoostClassifier, MLNNClassifier, NeighborSearch
-from nearboost.boosting.engine import boost
+from nearboost.boosting.engine import boost, leverage_voters
 from nearboost.boosting.mapboost import MapPosterior
-from nearboost.boosting.one_weight import EdgeRule
+from nearboost.boosting.one_weight import EdgeRule, leverage_symmetric
 from nearboost.problem.held_out import deal_folds
 from nearboost.problem.targets import labels_from_classes
 from nearboost.votes import KernelVotes
@@ -543,3 +544,12 @@ def test_one_versus_all_has_rounds_enough_for_many_classes():
     one_vs_all = MLNNClassifier(one_vs_all=True, calibration=None).fit(X[::2], classes[::2])
     at_once = MLNNClassifier(calibration=None).fit(X[::2], classes[::2])
     assert one_vs_all.score(X[1::2], classes[1::2]) > at_once.score(X[1::2], classes[1::2]) - 0.1
+
+
+def test_coefficients_may_be_more_than_32_bits_can_count():
+    labels = labels_from_classes(np.array([0, 1, 0]), 2)
+    for leverage in (
+        leverage_voters(csr_array(np.eye(3, 2)), labels, np.ones(3)),
+        leverage_symmetric(csr_array(np.ones((3, 1))), labels),
+    ):
+        assert leverage.values.indptr.dtype == np.int64

@@ -144,6 +144,11 @@ class Leverage:
     silence: NDArray[np.float64] | float = 0.0
     normalised: bool = False
 
+    def __post_init__(self) -> None:
+        """Long pointers, however many values there are: one kind for kernels, and none that wraps around."""
+        self.values.indptr = self.values.indptr.astype(np.int64)
+        self.values.indices = self.values.indices.astype(np.int32)
+
     def scores(self, votes: Votes) -> NDArray[np.float64]:
         """H of each row: the vote b_ij times what j adds, summed over the voters in the order of their rank."""
         from nearboost.kernels.votes import score_rows
@@ -206,7 +211,6 @@ def leverage_voters(coefficients: csr_array, labels: Labels, start: NDArray[np.f
     sign = 2 * on_both(np.zeros_like(alpha.data), members.data).data - 1
     values.data = sign * (np.repeat(start, np.diff(values.indptr)) + values.data)
     values.eliminate_zeros()
-    values.indptr, values.indices = values.indptr.astype(np.int32), values.indices.astype(np.int32)
     return Leverage(values, -start)
 
 

@@ -223,7 +223,6 @@ def leverage_symmetric(coefficients: csr_array, labels: Labels) -> Leverage:
     alpha = coefficients.toarray().ravel()
     values = csr_array(labels.members.astype(np.float64))
     values.data = values.data * np.repeat(alpha, np.diff(values.indptr))
-    values.indptr, values.indices = values.indptr.astype(np.int32), values.indices.astype(np.int32)
     return Leverage(values, -alpha / (labels.n_classes - 1))
 
 
