@@ -119,7 +119,7 @@ def test_nothing_is_imported_for_an_unknown_name(good, tmp_path):
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "arrays/../../evil", "arrays/999.npy", "evil.py"])
 def test_strange_members(good, tmp_path, name):
-    refused(write(tmp_path / "bad", members(good) | {name: b"evil"}), "holds or lacks the member")
+    refused(write(tmp_path / "bad", members(good) | {name: b"evil"}), f"holds the member '{name}'")
     assert not (tmp_path.parent / "evil").exists()
 
 
@@ -130,10 +130,11 @@ def test_members_twice(good, tmp_path):
     refused(path, "some twice")
 
 
-def test_missing_array(good, tmp_path):
+@pytest.mark.parametrize("name", ["arrays/1.npy", "model.json.sha256"])
+def test_missing_members(good, tmp_path, name):
     contents = members(good)
-    del contents["arrays/1.npy"]
-    refused(write(tmp_path / "bad", contents), "holds or lacks the member")
+    del contents[name]
+    refused(write(tmp_path / "bad", contents, sums=False), f"lacks the member '{name}'")
 
 
 def test_array_that_is_not_there(good, tmp_path):

@@ -129,10 +129,13 @@ class Archive:
             raise ModelFileError("is a zip file but not a model of nearboost: it has no header.")
         if len(listed) != len(entries) or len(listed) > MOST_ARRAYS + 2:
             raise ModelFileError(f"holds {len(listed):,} members, some twice or more than {MOST_ARRAYS:,}.")
-        expected = {HEADER, HEADER_SUM} | {array_name(i) for i in range(len(entries) - 2)}
-        strange = sorted(set(entries) ^ expected)
+        arrays = [array_name(i) for i in range(len(entries))]
+        strange = sorted(set(entries) - {HEADER, HEADER_SUM, *arrays})
         if strange:
-            raise ModelFileError(f"holds or lacks the member {strange[0]!r}, unlike a model file.")
+            raise ModelFileError(f"holds the member {strange[0]!r}, unlike a model file.")
+        lacking = sorted({HEADER_SUM, *arrays[:-2]} - set(entries))
+        if lacking:
+            raise ModelFileError(f"lacks the member {lacking[0]!r}, unlike a model file.")
         for entry in listed:
             packed_well = entry.file_size > MOST_RATIO * max(entry.compress_size, 1)
             if packed_well or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
