@@ -21,6 +21,7 @@ from models.fitted import (
     rows,
     two_labels,
 )
+from models.test_attacks import changed
 from nearboost.models import ModelFileError, load, save
 from nearboost.models.names import MODULES, class_of
 
@@ -129,13 +130,27 @@ def test_rows_that_never_vote_are_left_out(tmp_path):
         loaded.prune(10)
 
 
-def test_the_same_bytes_twice(tmp_path):
-    X, y = rows()
-    for name in ("a", "b"):
-        save(nearboost.N3Classifier(5, n_rounds=5).fit(X, y), tmp_path / name)
+@pytest.mark.parametrize("name", ["n3", "innc", "inn codes", "slnd", "sgd of ours"])
+def test_the_same_bytes_twice(tmp_path, name):
+    """Times that a fit took are not in its file."""
+    make = (CLASSIFIERS | TRANSFORMERS)[name]
+    for file in ("a", "b"):
+        save(make().fit(*rows()), tmp_path / file)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     save(load(tmp_path / "a"), tmp_path / "c")
     assert (tmp_path / "c").stat().st_size <= 1.01 * (tmp_path / "a").stat().st_size
+
+
+def test_files_of_earlier_versions_that_hold_times(tmp_path):
+    def with_times(header):
+        state = header["root"]["state"]
+        state |= {"gram_seconds_": 1.5} if "gram_seconds_" in state else {}
+        state.get("report_", {})["seconds"] = {"choice": 1.5}
+
+    path = tmp_path / "model.nb"
+    assert load(changed(nearboost.INNCoder().fit(*rows()), path, with_times)).gram_seconds_ == 1.5
+    linear = load(changed(nearboost.SLNDClassifier().fit(*rows()), path, with_times))
+    assert linear.report_["seconds"] == {"choice": 1.5}
 
 
 def test_every_public_estimator_can_be_saved():

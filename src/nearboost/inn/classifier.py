@@ -59,7 +59,8 @@ class INNClassifier(SparseCodeClassifier):
     terms_ : int
         Number of terms of a code that does not stop early.
     gram_seconds_ : float
-        Seconds `fit` spent on the distances between samples; 0.0 if it did not compute them.
+        Seconds `fit` spent on the distances between samples; 0.0 if it did not compute them, and in a model from
+        a file.
     voters_ : ndarray of shape (n_voters,)
         Training rows that an answer may come from: all of positive weight.
     n_features_in_ : int
@@ -172,7 +173,8 @@ class INNClassifier(SparseCodeClassifier):
     def model_state(self) -> dict[str, Any]:
         """What is kept in a file, with the weights as given; nothing before `fit`."""
         weight = {"given_weight": self._given_weight} if hasattr(self, "_given_weight") else {}
-        return super().model_state() | weight
+        kept = super().model_state() | weight
+        return kept | {"gram_seconds_": 0.0} if kept else {}  # equal fits give equal files
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Decide again by the samples of a file."""

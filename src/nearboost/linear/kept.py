@@ -112,6 +112,7 @@ class Resumable:
 
     random_state: Any
     history_: dict[str, list[float]]
+    report_: dict[str, Any]
     _coding: Coding
     _objective: Objective
     _settled: dict[str, Any]
@@ -130,6 +131,7 @@ class Resumable:
             "as_fitted": clone(self).set_params(**self._settled),
             "risks": np.array(self.history_["risk"]),
             "accuracies": np.array(self.history_["held_out_accuracy"]),
+            "report_": {**self.report_, "seconds": {}},  # equal fits give equal files
             **learning_entries(self._state),
             **self._coordinate_entries(),
         }

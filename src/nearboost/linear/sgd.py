@@ -150,7 +150,7 @@ class LinearSGDClassifier(StochasticLinearClassifier):
         "risk" of each pass and "held_out_accuracy" after it. Without ``early_stopping``, held-out rows take part
         in the learning, and the accuracies are those of the chosen trial; they are NaN if nothing was held out.
     report_ : dict
-        What was chosen, every trial, and the seconds spent.
+        What was chosen, every trial, and the seconds spent (not in a model from a file).
     n_passes_ : int
         Number of passes made.
     n_features_in_ : int

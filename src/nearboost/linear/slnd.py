@@ -137,7 +137,7 @@ class SLNDClassifier(StochasticLinearClassifier):
         in the learning, and the accuracies are those of the chosen trial. They are NaN if nothing was held out:
         with ``rank``, ``damping`` and ``step`` all given, with `partial_fit`, and with ``step="theory"``.
     report_ : dict
-        What was chosen, every trial, and the seconds spent.
+        What was chosen, every trial, and the seconds spent (not in a model from a file).
     n_passes_ : int
         Number of passes made.
     diagnostics_ : dict
