@@ -11,6 +11,7 @@ from sklearn.svm import SVC, LinearSVC
 from nearboost.base.errors import UsageError
 from nearboost.catalogue.methods import DEFAULT, METHODS, find_method, find_methods
 from nearboost.catalogue.tuning import Tuned, unit_of
+from nearboost.models.names import name_of
 
 IRIS = load_iris(return_X_y=True)
 
@@ -33,6 +34,14 @@ def test_those_that_take_several_labels_say_so(name):
     else:
         with pytest.raises(ValueError):  # noqa: PT011
             estimator.fit(X[::2], labels[::2]).predict(X[1::2])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_those_that_can_be_saved_say_so(name):
+    estimator = METHODS[name].make()
+    inner = getattr(estimator, "estimator", None)  # of a grid search
+    kind = type(inner if hasattr(inner, "fit") else estimator)
+    assert METHODS[name].savable == (name_of(kind) is not None)
 
 
 def test_seed_and_threads_reach_the_estimators():

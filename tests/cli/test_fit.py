@@ -119,11 +119,26 @@ def test_a_plain_vote_is_told(tmp_path):
     assert note not in learned.err
 
 
-def test_what_cannot_be_saved_is_refused_before_the_fit(vectors, tmp_path):
-    said = refused("fit", vectors.data, "--method", "adaboost", "--out", tmp_path / "model.nb")
-    assert "method adaboost" in said
-    assert "which a model file cannot hold" in said
+def test_what_cannot_be_saved_is_refused_before_data_is_read(tmp_path):
+    for method, message in (
+        ("adaboost", "No model file can hold 'adaboost'; choose from knn, "),
+        ("rbf-svm:cache_size=20000", "method rbf-svm:cache_size=20000.cache_size cannot be saved"),
+    ):
+        said = refused("fit", "nowhere", "--method", method, "--out", tmp_path / "model.nb", code=Exit.USAGE)
+        assert message in said
     assert not list(tmp_path.iterdir())
+
+
+def test_files_beside_the_images_are_no_items(tmp_path):
+    data = image_folder(tmp_path / "pictures", 3, broken=False)
+    (data / "train/dots/notes.txt").write_text("none of them")
+    ended = call("fit", data, "--features", "pixels", "--method", "knn:n_neighbors=1", "--out", tmp_path / "m.nb")
+    assert ended.code == Exit.DONE
+    assert "Note: Skipped files that are not images: 1 .txt." in ended.err
+
+
+def test_methods_that_cannot_be_saved_are_not_offered():
+    assert "adaboost" not in refused("fit", "nowhere", "--method", "magic", code=Exit.USAGE)
 
 
 def test_data_that_is_none(tmp_path):

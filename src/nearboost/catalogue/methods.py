@@ -40,6 +40,7 @@ class Method:
     one_vs_rest : whether each class is learned against the rest, because the class itself knows no better way
     slow : whether it is left out unless asked for
     multilabel : whether it takes a matrix of labels
+    savable : whether a model file can hold it
     """
 
     name: str
@@ -52,6 +53,7 @@ class Method:
     one_vs_rest: bool = False
     slow: bool = False
     multilabel: bool = False
+    savable: bool = True
 
     def kind(self) -> Any:
         """The class, imported."""
@@ -93,23 +95,28 @@ def find_methods(names: Iterable[str]) -> list[Method]:
     return [find_method(name) for name in dict.fromkeys(wanted)]
 
 
-def find_method(name: str) -> Method:
-    """The method of this name, as in the table or with settings of its own: ``n3:n_prototypes=0.1:loss=mat``."""
+def find_method(name: str, *, to_save: bool = False) -> Method:
+    """The method of this name, as in the table or with settings of its own: ``n3:n_prototypes=0.1:loss=mat``.
+
+    ``to_save`` refuses those that no model file can hold.
+    """
     if WRONG_JOINT.search(name):
         raise UsageError(f"{name!r} is not understood; {WRITTEN}: {WRONG_JOINT.sub(':', name)}.")
     base, *pairs = name.split(":")
     if "=" in base:
         raise UsageError(f"{base!r} is a setting without a method; {WRITTEN}.")
-    if base not in METHODS:
-        raise UsageError(f"There is no method {base!r}; choose from {', '.join(METHODS)}.")
-    method = METHODS[base]
+    known = {key: one for key, one in METHODS.items() if one.savable or not to_save}
+    if base not in known:
+        wrong = f"No model file can hold {base!r}" if base in METHODS else f"There is no method {base!r}"
+        raise UsageError(f"{wrong}; choose from {', '.join(known)}.")
+    method = known[base]
     if not pairs:
         return method
     given = dict(_setting(pair, name) for pair in pairs)
-    known = method.kind()().get_params(deep=False)
-    unknown = [setting for setting in given if setting not in known]
+    settable = method.kind()().get_params(deep=False)
+    unknown = [setting for setting in given if setting not in settable]
     if unknown:
-        raise UsageError(f"{base} has no setting {unknown[0]!r}; it has {', '.join(known)}.")
+        raise UsageError(f"{base} has no setting {unknown[0]!r}; it has {', '.join(settable)}.")
     grid = {setting: values for setting, values in (method.grid or {}).items() if setting not in given}
     units = {setting: unit for setting, unit in (method.units or {}).items() if setting not in given}
     title = f"{method.title}, {', '.join(pair.replace('=', ' = ') for pair in pairs)}"
@@ -255,6 +262,7 @@ _TABLE = (
         one_vs_rest=True,
         slow=True,
         multilabel=True,
+        savable=False,
     ),
 )
 METHODS: dict[str, Method] = {method.name: method for method in _TABLE}

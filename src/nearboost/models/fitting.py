@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from nearboost.base.errors import UsageError
 from nearboost.catalogue.descriptors import DEFAULT, Descriptor, describe, find_descriptor
 from nearboost.catalogue.methods import find_method
 from nearboost.datasets import DataError, Dataset
-from nearboost.models import Model, origins_of
+from nearboost.models import Model, ModelFileError, origins_of
 from nearboost.models.files import check_can_be_saved
 from nearboost.models.items import LabelledRows, described_part
 from nearboost.models.model import as_floats
@@ -31,9 +32,12 @@ def check_names(features: str | None, method: str) -> None:
     """Report wrong names and settings, and methods that a file cannot hold, before any work."""
     if features is not None:
         find_descriptor(features)
-    classifier = find_method(method).make()
+    classifier = find_method(method, to_save=True).make()
     inner = getattr(classifier, "estimator", None)  # of a grid search
-    check_can_be_saved(inner if hasattr(inner, "fit") else classifier, f"method {method}")
+    try:
+        check_can_be_saved(inner if hasattr(inner, "fit") else classifier, f"method {method}")
+    except ModelFileError as error:
+        raise UsageError(str(error)) from None
 
 
 def fit_model(
