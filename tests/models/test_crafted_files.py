@@ -266,12 +266,29 @@ def union_of(model, n):
     [
         (union_of(Gist(side=512), 51), "more than 50 descriptors of images"),
         (union_of(Normalizer().fit(np.ones((1, 4096))), 1025), "A row would have 4,198,400 numbers"),
+        (union_of(Normalizer().fit(np.ones((1, 9))), 17), "FeatureUnion makes 153 numbers of 9; unite fewer parts"),
     ],
-    ids=["descriptors", "widths"],
+    ids=["descriptors", "widths", "copies"],
 )
 def test_small_files_of_much_work(tmp_path, make, message):
     """2 KB took minutes for an image, 26 KB gigabytes for some rows."""
     refused(make(tmp_path / "m.nb"), message)
+
+
+def test_unions_of_unions(tmp_path):
+    """Each makes a few numbers of one, and all of them together thousands."""
+
+    def change(header):
+        steps = header["root"]["parameters"]["steps"]
+        for i in range(1, 4):
+            union = json.loads(json.dumps(steps[0][1]))
+            for _, part in union["parameters"]["transformer_list"]:
+                part["state"]["n_features_in_"] = 9 * 10**i
+            steps.append([f"union{i}", union])
+
+    parts = [(str(i), Normalizer().fit(np.ones((1, 9)))) for i in range(10)]
+    path = changed(make_pipeline(FeatureUnion(parts)), tmp_path / "m.nb", change)
+    refused(path, "Pipeline makes 90,000 numbers of 9; unite fewer parts")
 
 
 def test_codes_of_many_searches(tmp_path):

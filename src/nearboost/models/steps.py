@@ -11,6 +11,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from nearboost.features.base import check_length
 
 MOST_TRIED = 2**22  # features
+MOST_GROWTH = 16  # numbers that transformers may give for each number that they take or hold
 
 
 def check_steps(whole: Pipeline | FeatureUnion) -> None:
@@ -35,6 +36,22 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
         raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
     else:
         check_length(given_by(whole)[1] or 0, "unite fewer parts")
+    if not hasattr(whole, "predict"):  # a classifier holds arrays as wide as its rows
+        check_growth(whole)
+
+
+def check_growth(whole: Pipeline | FeatureUnion) -> None:
+    """Refuse a few bytes that would make a long row of a short one, thousands of times."""
+    (_, taken), (_, given) = wanted_by(whole), given_by(whole)
+    if taken is not None and given is not None and given > MOST_GROWTH * (taken + held_by(whole)):
+        raise ValueError(f"{type(whole).__name__} makes {given:,} numbers of {taken:,}; unite fewer parts.")
+
+
+def held_by(part: Any) -> int:
+    """How many numbers the arrays of transformers have."""
+    if isinstance(part, Pipeline | FeatureUnion):
+        return sum(map(held_by, _parts(part)))
+    return sum(one.size for one in vars(part).values() if isinstance(one, np.ndarray))
 
 
 def check_answers(part: Any) -> None:
