@@ -265,13 +265,15 @@ def union_of(model, n):
     ("make", "message"),
     [
         (union_of(Gist(side=512), 51), "more than 50 descriptors of images"),
-        (union_of(Normalizer().fit(np.ones((1, 4096))), 1025), "A row would have 4,198,400 numbers"),
-        (union_of(Normalizer().fit(np.ones((1, 9))), 17), "FeatureUnion makes 153 numbers of 9; unite fewer parts"),
+        (union_of(Normalizer().fit(np.ones((1, 8192))), 600), "A row would have 4,915,200 numbers"),
+        (union_of(Normalizer().fit(np.ones((1, 9))), 1000), "more than 1,000 objects of scikit-learn"),
+        (union_of(Normalizer().fit(np.ones((1, 2**20))), 17), "take more than 16,777,216 features in all"),
+        (union_of(Normalizer().fit(np.ones((1, 9))), 17), "FeatureUnion makes 153 numbers of 9; unite fewer"),
     ],
-    ids=["descriptors", "widths", "copies"],
+    ids=["descriptors", "widths", "objects", "tries", "copies"],
 )
 def test_small_files_of_much_work(tmp_path, make, message):
-    """2 KB took minutes for an image, 26 KB gigabytes for some rows."""
+    """2 KB took minutes for an image or to load, 26 KB gigabytes for some rows."""
     refused(make(tmp_path / "m.nb"), message)
 
 

@@ -7,7 +7,7 @@ unless it is in the table of names, and every array is used once.
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from inspect import Parameter, signature
@@ -25,6 +25,8 @@ from nearboost.models.names import MODULES, SKLEARN, class_of, name_of, schema_o
 FORMAT = 3
 MOST_OBJECTS, MOST_NESTED = 10_000, 20
 MOST_DESCRIPTORS = 50  # of images, each of which may take a good part of a second
+MOST_THEIRS = 1000  # objects of scikit-learn, each of which is tried
+MOST_TRIED, MOST_TRIED_IN_ALL = 2**22, 2**24  # features of the row that one of them, and all, are tried on
 COMPOSITE = (SKLEARN + "Pipeline", SKLEARN + "FeatureUnion")
 PARTS = ("class", "parameters", "state")
 
@@ -48,7 +50,7 @@ def save(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
         "versions": {package: version(package) for package in ("nearboost", "numpy", "scikit-learn")},
         "root": writer.object(value, name),
     }
-    check_work(writer.kinds)
+    check_work(writer.objects)
     write_archive(Path(path), header, writer.arrays)
 
 
@@ -80,14 +82,23 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     with open_archive(Path(path), max_bytes) as archive:
         checked = read_checked(archive)
         _check_versions(Path(path), archive.header, checked)
-        check_work([one.kind for one in objects_in(checked)])
+        check_work([(one.kind, one.state) for one in objects_in(checked)])
         return checked.build()
 
 
-def check_work(kinds: Iterable[type]) -> None:
-    """Refuse a file of few bytes that would describe an image thousands of times."""
-    if sum(getattr(kind, "takes", "rows") != "rows" for kind in kinds) > MOST_DESCRIPTORS:
+def check_work(objects: Sequence[tuple[type, Mapping[str, Any]]]) -> None:
+    """Refuse a file of few bytes that would describe an image, or try rows, thousands of times.
+
+    ``objects`` are classes with entries.
+    """
+    if sum(getattr(kind, "takes", "rows") != "rows" for kind, _ in objects) > MOST_DESCRIPTORS:
         raise ModelFileError(f"holds more than {MOST_DESCRIPTORS} descriptors of images.")
+    theirs = [state.get("n_features_in_", 0) for kind, state in objects if kind.__module__.startswith(SKLEARN)]
+    if len(theirs) > MOST_THEIRS or sum(n for n in theirs if n < MOST_TRIED) > MOST_TRIED_IN_ALL:
+        raise ModelFileError(
+            f"holds more than {MOST_THEIRS:,} objects of scikit-learn, or these take more than "
+            f"{MOST_TRIED_IN_ALL:,} features in all."
+        )
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -167,11 +178,11 @@ def built(value: Any) -> Any:
 
 
 class FileWriter:
-    """Turns objects into JSON; ``arrays`` and ``kinds`` are those it has met."""
+    """Turns objects into JSON; ``arrays`` and ``objects``, with class and entries, are those it has met."""
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
-        self.kinds: list[type] = []  # of all objects
+        self.objects: list[tuple[type, Mapping[str, Any]]] = []
         self._inside: list[int] = []  # the objects that are being written, by identity
         self._fitted = True  # whether what is written must be
 
@@ -190,7 +201,6 @@ class FileWriter:
         if id(value) in self._inside or len(self._inside) > MOST_NESTED:
             raise ModelFileError(f"{where} is nested too deeply for a model file, or holds itself.")
         self._inside.append(id(value))
-        self.kinds.append(type(value))
         outside, self._fitted = self._fitted, self._fitted and fitted
         schema = schema_of(name)
         given = {key: getattr(value, key) for key in parameters_of(type(value)) if key not in schema.dropped}
@@ -199,6 +209,7 @@ class FileWriter:
         check_parameters(value)
         state = schema.collect(value)
         state = {key: state[key] for key in schema.state if key in state}
+        self.objects.append((type(value), state))
         schema.check_state(state, where, cannot_be_saved, fitted=self._fitted)
         if state:
             check_answers(value, name)

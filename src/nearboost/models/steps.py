@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from nearboost.features.base import check_length
+from nearboost.models.files import MOST_TRIED
 
-MOST_TRIED = 2**22  # features
 MOST_GROWTH = 16  # numbers that transformers may give for each number that they take or hold
 
 
@@ -34,8 +34,6 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
             check_fit(one, other)
     elif len({wanted_by(part) for part in parts if hasattr(part, "n_features_in_")}) > 1:
         raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
-    else:
-        check_length(given_by(whole)[1] or 0, "unite fewer parts")
     if not hasattr(whole, "predict"):  # a classifier holds arrays as wide as its rows
         check_growth(whole)
 
@@ -43,7 +41,10 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
 def check_growth(whole: Pipeline | FeatureUnion) -> None:
     """Refuse a few bytes that would make a long row of a short one, thousands of times."""
     (_, taken), (_, given) = wanted_by(whole), given_by(whole)
-    if taken is not None and given is not None and given > MOST_GROWTH * (taken + held_by(whole)):
+    if given is None:
+        return
+    check_length(given, "unite fewer parts")
+    if taken is not None and given > MOST_GROWTH * (taken + held_by(whole)):
         raise ValueError(f"{type(whole).__name__} makes {given:,} numbers of {taken:,}; unite fewer parts.")
 
 
