@@ -12,8 +12,9 @@ from PIL import Image
 
 from cli.calling import answer, call, interruptible, refused
 from cli.made import KINDS, image_folder, row_folder, texture
+from nearboost import KNNClassifier
 from nearboost.cli.common import Exit
-from nearboost.models import load_model
+from nearboost.models import load_model, save
 
 
 def test_fit_images(images):
@@ -175,7 +176,8 @@ def test_wrong_features_are_told_before_the_data_is_read(tmp_path):
 def test_interrupted(tmp_path):
     """The old model stays."""
     data = image_folder(tmp_path / "pictures", 40, divided=False, broken=False)
-    (tmp_path / "model.nb").write_bytes(b"old")
+    save(KNNClassifier(1).fit([[0], [1]], [0, 1]), tmp_path / "model.nb")
+    old = (tmp_path / "model.nb").read_bytes()
     store = tmp_path / "store"
     running = interruptible("fit", data, "--features", "bag", "--store", store, "--out", tmp_path / "model.nb")
     while running.poll() is None and not list(store.rglob("lock")):  # until images are described
@@ -184,4 +186,4 @@ def test_interrupted(tmp_path):
     _, said = running.communicate(timeout=60)
     assert running.returncode == Exit.INTERRUPTED
     assert said == "Interrupted; what was finished is kept.\n"
-    assert (tmp_path / "model.nb").read_bytes() == b"old"
+    assert (tmp_path / "model.nb").read_bytes() == old

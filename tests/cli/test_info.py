@@ -72,3 +72,22 @@ def test_model_that_is_none(name, images, tmp_path):
     others = [images.data] if name in ("predict", "evaluate", "explain", "add", "forget") else []
     assert "cut short or damaged" in refused(name, tmp_path / "model.nb", *others)
     assert "does not exist" in refused(name, tmp_path / "nowhere.nb", *others)
+
+
+def test_names(images, vectors, tmp_path):
+    lines = call("info", images.model, "--names").out.splitlines()
+    assert lines[0] == "train/dots/00.png"
+    assert len(lines) == 36
+    assert answer("info", vectors.model, "--names") == [f"row {i}" for i in range(150)]
+    call("fit", vectors.data, "--method", "slnd:max_passes=1", "--out", tmp_path / "linear.nb")
+    assert "holds no names of training items" in refused("info", tmp_path / "linear.nb", "--names")
+
+
+@pytest.mark.parametrize(
+    ("method", "chosen"), [("knn", ["n_neighbors"]), ("rbf-svm", ["C", "gamma"]), ("knn:n_neighbors=3", [])]
+)
+def test_settings_that_folds_chose(vectors, tmp_path, method, chosen):
+    call("fit", vectors.data, "--method", method, "--out", tmp_path / "model.nb")
+    assert answer("info", tmp_path / "model.nb")["chosen_by_folds"] == chosen
+    said = f", {' and '.join(chosen)} chosen by folds" if chosen else ""
+    assert f"method          {method}, seed 0{said}" in call("info", tmp_path / "model.nb").out.splitlines()

@@ -76,3 +76,18 @@ def test_the_target_is_tried_before_the_data_is_read(tmp_path):
     assert "model.nb is a file, where a folder is needed" in refused(*words, code=Exit.USAGE)
     words = ["fit", tmp_path / "no-data", "--store", tmp_path / "model.nb/store", "--out", tmp_path / "other.nb"]
     assert "model.nb is a file, where a folder is needed" in refused(*words, code=Exit.USAGE)
+
+
+@pytest.mark.parametrize("command", ["fit", "add", "forget", "prune"])
+def test_models_replace_models_only(images, tmp_path, command):
+    mine = tmp_path / "diary.txt"
+    mine.write_text("mine")
+    words = {
+        "fit": [images.data],
+        "add": [images.model, images.data],
+        "forget": [images.model, "train/dots/03.png"],
+        "prune": [images.model, "--keep", 8],
+    }
+    said = refused(command, *words[command], "--out", mine, code=Exit.USAGE)
+    assert said == f"Error: {mine} exists and is not a model file; give another name with --out."
+    assert mine.read_text() == "mine"

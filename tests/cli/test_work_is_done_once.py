@@ -131,7 +131,7 @@ def test_suspects(data, model, tmp_path, decoded, hashed):
 def test_prune(data, model, tmp_path, decoded, hashed):
     words = ["prune", model, "--keep", 9, "--data", data, "--out", tmp_path / "few.nb"]
     assert call(*words).code == Exit.PARTLY
-    assert (len(decoded), len(hashed)) == (TRAIN, TRAIN - 1)
+    assert (len(decoded), len(hashed)) == (TRAIN - 1, TRAIN)  # the broken one is none of the model
     assert set(decoded.values()) == set(hashed.values()) == {1}
 
 

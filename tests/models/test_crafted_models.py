@@ -71,6 +71,18 @@ def test_facts_that_are_no_counts(tmp_path, fact):
     refused(changed(whole(nearboost.KNNClassifier()), tmp_path / "m.nb", change), "of how many items")
 
 
+@pytest.mark.parametrize(
+    "sources", ["x", ["x"], [["x"]], [["x", "y"]], [[1, 60]], [["x", 60], ["y", 0]], [["x", 59]], [["x", 1.5]]]
+)
+def test_sources_that_do_not_count_the_items(tmp_path, sources):
+    def change(header):
+        header["root"]["state"]["facts"]["dict"].append(["sources", sources])
+
+    refused(
+        changed(whole(nearboost.KNNClassifier()), tmp_path / "m.nb", change), "how many of its items came from"
+    )
+
+
 def test_held_out_rows_that_are_none(tmp_path):
     path = tmp_path / "m.nb"
     save(whole(nearboost.UNNClassifier(3, n_rounds=2)), path)

@@ -17,9 +17,10 @@ PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8"
 
 def test_commands(tmp_path, monkeypatch):
     image_folder(tmp_path / "pictures", broken=False)
-    image_folder(tmp_path / "more-pictures", 2, divided=False, broken=False)
     (tmp_path / "new-pictures").mkdir()
     for kind in KINDS:
+        (tmp_path / "more-pictures" / kind).mkdir(parents=True)
+        Image.fromarray(texture(kind, 98)).save(tmp_path / "more-pictures" / kind / "new.png")
         Image.fromarray(texture(kind, 99)).save(tmp_path / "new-pictures" / f"{kind}.png")
     monkeypatch.chdir(tmp_path)
     [block] = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)

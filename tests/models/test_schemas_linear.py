@@ -108,6 +108,11 @@ def test_split_classifiers_are_normalized_as_they_were_fitted(normalization, tmp
         ("coef_", lambda a: a[:, :-1], "must have a length of 64"),
         ("eigenvalues_", lambda a: -a, "out of range"),
         ("classes_", lambda a: a[:-1], "must have a row of weights for each class"),
+        (
+            "classes_",
+            lambda a: a + 0.5,
+            "must hold labels that are whole numbers",
+        ),  # `partial_fit` takes no others
     ],
 )
 def test_weights_that_do_not_fit_are_refused(entry, change, why, tmp_path):

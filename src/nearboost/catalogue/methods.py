@@ -64,18 +64,24 @@ class Method:
         """The estimator, not fitted. A tuned one is saved as its ``best_estimator_``."""
         estimator = self.kind()(**self.settings)
         if self.grid is not None:
-            from nearboost.catalogue.tuning import Tuned
-
-            ours = self.home.startswith(
-                "nearboost"
-            )  # has threads of its own, also for queries; else folds have them
-            inner = seeded(estimator, seed, n_jobs if ours else None)
-            return Tuned(inner, self.grid, units=self.units, random_state=seed, n_jobs=1 if ours else n_jobs)
+            return self.tuned(seeded(estimator, seed, n_jobs if self._is_ours else None), seed, n_jobs)
         if self.one_vs_rest:
             from sklearn.multiclass import OneVsRestClassifier
 
             return OneVsRestClassifier(seeded(estimator, seed, n_jobs), n_jobs=n_jobs)
         return seeded(estimator, seed, n_jobs)
+
+    def tuned(self, estimator: Any, seed: int = 0, n_jobs: int | None = None) -> Any:
+        """An estimator of this method whose settings of the grid are to be chosen by folds."""
+        from nearboost.catalogue.tuning import Tuned
+
+        n_folds_at_once = 1 if self._is_ours else n_jobs
+        return Tuned(estimator, self.grid or {}, units=self.units, random_state=seed, n_jobs=n_folds_at_once)
+
+    @property
+    def _is_ours(self) -> bool:
+        """Then it has threads of its own, also for queries; otherwise folds have them."""
+        return self.home.startswith("nearboost")
 
 
 def seeded(estimator: Any, seed: int, n_jobs: int | None) -> Any:
@@ -117,12 +123,24 @@ def find_method(name: str, *, to_save: bool = False) -> Method:
     unknown = [setting for setting in given if setting not in settable]
     if unknown:
         raise UsageError(f"{base} has no setting {unknown[0]!r}; it has {', '.join(settable)}.")
-    grid = {setting: values for setting, values in (method.grid or {}).items() if setting not in given}
+    grid = grid_of(name)
     units = {setting: unit for setting, unit in (method.units or {}).items() if setting not in given}
     title = f"{method.title}, {', '.join(pair.replace('=', ' = ') for pair in pairs)}"
     settings = {**method.settings, **given}
     _check_values(method.kind()(**settings), name)
     return replace(method, name=name, title=title, settings=settings, grid=grid or None, units=units or None)
+
+
+def grid_of(name: str) -> dict[str, tuple[Any, ...]]:
+    """What a method chooses by folds and from what values, by its name; no class is imported.
+
+    >>> list(grid_of("rbf-svm:C=10")), list(grid_of("n3"))
+    (['gamma'], [])
+    """
+    base, *pairs = name.split(":")
+    given = {pair.partition("=")[0] for pair in pairs}
+    grid = METHODS[base].grid if base in METHODS else None
+    return {setting: values for setting, values in (grid or {}).items() if setting not in given}
 
 
 def _check_values(estimator: Any, name: str) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, echo, echo_json, progress, report_change, report_skipped
+from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_change, report_skipped
 
 
 @command
@@ -24,7 +24,8 @@ def add(
 ) -> Exit:
     """Add labelled items to a model, of its classes or of new ones: the new file is that of a fit to all.
 
-    Models whose features or scaling learned from the items cannot be added to; fit them to all the data.
+    Items that are in the model already are left out. Models whose features or scaling learned from the items
+    cannot be added to; fit them to all the data.
 
     Example: `nearboost add scenes.nb more-pictures --out scenes-2.nb`
     """
@@ -38,4 +39,6 @@ def add(
         echo_json(found)
     else:
         echo(report_change(found))
+    for note in found["notes"]:
+        notify(f"Note: {note}")
     return report_skipped(found["skipped"])

@@ -106,14 +106,17 @@ def report_change(found: dict[str, Any]) -> str:
     before, after = found["before"], found["after"]
     items = f"{after['items']} items of {len(after['classes'])} classes, before {before['items']}"
     lines = [f"Model: {found['model']} ({items} of {len(before['classes'])})"]
+    for what, some, others in (("New classes", after, before), ("Classes that are gone", before, after)):
+        names = [name for name in some["classes"] if name not in others["classes"]]
+        if names:
+            lines.append(f"{what}: {', '.join(names)}")
     if after["held_out_accuracy"] is not None and before["held_out_accuracy"] is not None:
         lines.append(
             f"Held-out accuracy {after['held_out_accuracy']:.1%}, before {before['held_out_accuracy']:.1%}"
         )
-    lines.append(
-        f"Prototypes {after['prototypes']}, before {before['prototypes']}: {found['gained']} gained, "
-        f"{found['lost']} lost"
-    )
+    if after["prototypes"] is not None:
+        counts = f"Prototypes {after['prototypes']}, before {before['prototypes']}"
+        lines.append(f"{counts}: {found['gained']} gained, {found['lost']} lost")
     return "\n".join(lines)
 
 

@@ -44,16 +44,17 @@ def fit(
 
     Example: `nearboost fit pictures --features gist --method n3 --out scenes.nb`
     """
-    from nearboost.base.disk import check_folder, check_target
+    from nearboost.base.disk import check_folder
     from nearboost.datasets import open_dataset
     from nearboost.models import save
-    from nearboost.models.fitting import check_names, fit_model
+    from nearboost.models.archive import check_model_target
+    from nearboost.models.fitting import check_names, fit_model, notes_on
     from nearboost.models.info import read_summary
     from nearboost.models.items import check_part, choose_part
 
     check_part(part)
     check_names(features, method)
-    check_target(out)
+    check_model_target(out)
     if store is not None:
         check_folder(store)
     dataset = open_dataset(data, layout)
@@ -71,8 +72,8 @@ def fit(
         verbose=progress(),
     )
     save(fitted.model, out)
-    if getattr(fitted.model.last_step, "n_rounds_", None) == 0:
-        notify("Note: the plain vote of neighbours answers held-out items best, so no weights were learned.")
+    for note in notes_on(fitted.model):
+        notify(f"Note: {note}")
     if as_json:
         echo_json(read_summary(out) | {"skipped": fitted.skipped})
     else:

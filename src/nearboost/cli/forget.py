@@ -11,15 +11,13 @@ from nearboost.cli.common import Exit, command, echo, echo_json, notify, progres
 @command
 def forget(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
-    names: Annotated[
-        list[str], typer.Argument(help="Names of training items, as explain and suspects list them.")
-    ],
+    names: Annotated[list[str], typer.Argument(help="Names of training items, as `info --names` lists them.")],
     out: Annotated[
         Path | None, typer.Option(help="The model file to write.", show_default="MODEL-forgot.nb")
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="The training data: fit all anew without these items.", show_default=False),
+        typer.Option(help="The training data: refit all to it without these items.", show_default=False),
     ] = None,
     layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
@@ -27,7 +25,7 @@ def forget(
 ) -> Exit:
     """Withdraw training items: the new file is that of a fit to the others, and holds nothing of them.
 
-    Features or scaling that learned from the items must be fitted anew, which takes the training data, `--data`.
+    Features or scaling that learned from the items must be refitted, which takes the training data, `--data`.
 
     Example: `nearboost forget scenes.nb beach/17.jpg beach/18.jpg --out scenes-2.nb`
     """
@@ -39,6 +37,8 @@ def forget(
         echo_json(found)
     else:
         echo(report_change(found))
+    for note in found["notes"]:
+        notify(f"Note: {note}")
     if target.resolve() != model.resolve():
         notify(f"Note: {model} still holds them; delete it if nothing of them may stay.")
     return report_skipped(found["skipped"])

@@ -14,8 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.disk import whole_file
+from nearboost.base.disk import check_target, whole_file
 from nearboost.base.entries import ModelFileError
+from nearboost.base.errors import UsageError
 from nearboost.base.validation import check_map
 from nearboost.base.words import printable
 
@@ -250,3 +251,21 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
         ) from None
     except MISFITS as error:
         raise misfit(path, error) from None
+
+
+def check_model_target(path: Path) -> None:
+    """Refuse at once a place where no model can be written, or where something else would be lost."""
+    check_target(path)
+    if path.exists() and not is_model_file(path):
+        raise UsageError(f"{path} exists and is not a model file; give another name with --out.")
+
+
+def is_model_file(path: Path) -> bool:
+    """Whether there is a model file, as far as its header tells."""
+    try:
+        if path.is_file():  # a pipe would wait for somebody to write
+            with open_archive(path, MOST_BYTES):
+                return True
+    except ModelFileError:
+        pass
+    return False

@@ -1,37 +1,39 @@
-"""A model with more items, or without some: from what its file holds, or fitted anew to the data."""
+"""A model with more items or without some, equal to one fitted to these; what its file holds is enough for it."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.utils import get_tags
+from sklearn.pipeline import Pipeline
 
-from nearboost.base.disk import check_target
-from nearboost.catalogue.descriptors import Descriptor
+from nearboost.base.words import counted
 from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.datasets.dataset import join_names
 from nearboost.models import save
-from nearboost.models.fitting import Fitted, fit_parts, groups_for
-from nearboost.models.items import LabelledRows, choose_part, described_rows
+from nearboost.models.archive import check_model_target
+from nearboost.models.fitting import BY_GROUP, groups_for, notes_on
+from nearboost.models.items import (
+    LabelledRows,
+    check_kind,
+    choose_part,
+    described_rows,
+    find_names,
+    hashed,
+    item_marks,
+    known_marks,
+)
 from nearboost.models.model import Model, load_model
 from nearboost.models.origins import Origins, origins_of
 from nearboost.models.pruning import with_last_step
+from nearboost.models.refitting import learned_steps, refit_without, tuner_of, weighing
+from nearboost.models.sources import sources_left, sources_of, with_sources
 
-
-def learned_steps(step: Any) -> list[str]:
-    """What a transformer has in it that learned from the items, by class."""
-    if isinstance(step, Pipeline | FeatureUnion):
-        parts = step.steps if isinstance(step, Pipeline) else step.transformer_list
-        return [name for _, part in parts for name in learned_steps(part)]
-    if step is None or isinstance(step, str):  # "passthrough" and "drop"
-        return []
-    return [type(step).__name__] if get_tags(step).requires_fit else []
+RELABEL = "to correct a label, forget the item first"
 
 
 def check_changeable(model: Model, cure: str) -> Origins:
@@ -45,12 +47,15 @@ def check_changeable(model: Model, cure: str) -> Origins:
     if not hasattr(model.last_step, "forget"):
         learned.append(name)
     if learned:
-        raise ValueError(f"{' and '.join(learned)} learned from all items and must be fitted anew; {cure}.")
+        depend = "depends" if len(learned) == 1 else "depend"
+        raise ValueError(f"{' and '.join(learned)} {depend} on all items and must be refitted; {cure}.")
     if len(model.voters) < model.n_training:  # a file holds the rows that vote
-        raise ValueError(f"The training rows are not in the model's file, so {name} must be fitted anew; {cure}.")
+        raise ValueError(f"The training rows are not in the model's file, so {name} must be refitted; {cure}.")
     n_marks = model.n_training if model.marks is None else len(model.marks)
     if model.origins is None or not len(model.origins.rows) == n_marks == model.n_training:
-        raise ValueError(f"The model does not know the names of its items and must be fitted anew; {cure}.")
+        raise ValueError(f"The model does not know the names of its items and must be refitted; {cure}.")
+    if tuner_of(model, model.last_step) is not None and model.facts.get("folds") == BY_GROUP:
+        raise ValueError(f"The settings of {name} were chosen by groups, which are not in the file; {cure}.")
     return model.origins
 
 
@@ -58,21 +63,21 @@ def forget_items(model: Model, names: Sequence[str], *, n_jobs: int | None = Non
     """The model without some items, equal to one fitted to the others; nothing of them stays in it."""
     known = check_changeable(model, "give the training data with --data")
     gone = find_names(names, known.names)
-    classifier = changed(model.last_step, lambda fitted: fitted.forget(gone), n_jobs, verbose)
     stay = np.delete(np.arange(model.n_training), gone)
     origins = renumbered(known.take(stay), stay)
-    classes = model.classes
-    if origins.labels.ndim == 1:
-        present = classifier.classes_
-        classes = tuple(model.classes[code] for code in present)
+    several = origins.labels.ndim == 2
+    present = np.arange(len(model.classes)) if several else np.unique(origins.labels)
+    before = weighing(model.last_step, {code: code for code in present.tolist()})
+    classifier = changed(model, before, lambda fitted: fitted.forget(gone), n_jobs, verbose)
+    if not several:
         classifier = classifier._renamed(np.arange(len(present)))
         origins = replace(origins, labels=np.searchsorted(present, origins.labels))
     return with_last_step(
         model,
         classifier,
-        classes=classes,
+        classes=tuple(model.classes[code] for code in present),
         origins=origins,
-        facts=model.facts | {"items": len(stay)},
+        facts=with_sources(model.facts, sources_left(model, stay)),
         marks=None if model.marks is None else np.delete(model.marks, gone),
     )
 
@@ -87,7 +92,7 @@ def add_items(model: Model, found: LabelledRows, *, n_jobs: int | None = None, v
     labels, rows = dataset.codes(classes), model.before_last_step(found.rows)
     groups = groups_for(before.add, dataset)
     names = new_names(dataset.name, dataset.names, known.names)
-    classifier = changed(before, lambda fitted: fitted.add(rows, labels, **groups), n_jobs, verbose)
+    classifier = changed(model, before, lambda fitted: fitted.add(rows, labels, **groups), n_jobs, verbose)
     origins = origins_of(
         found.images,
         names,
@@ -97,17 +102,13 @@ def add_items(model: Model, found: LabelledRows, *, n_jobs: int | None = None, v
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    facts = model.facts | {
-        "items": model.n_training + len(labels),
-        "data": " and ".join(dict.fromkeys([str(model.facts.get("data", "rows")), dataset.name])),
-        "skipped": model.facts.get("skipped", 0) + len(found.skipped),
-    }
+    sources = [*sources_of(model), [dataset.name, len(labels)]]
     return with_last_step(
         model,
         classifier,
         classes=classes,
         origins=known.followed_by(origins),
-        facts=facts,
+        facts=with_sources(model.facts, sources) | {"skipped": model.facts.get("skipped", 0) + len(found.skipped)},
         marks=None if model.marks is None else np.concatenate([model.marks, found.marks(n_jobs)]),
     )
 
@@ -125,22 +126,17 @@ def all_classes(model: Model, known: Origins, dataset: Dataset) -> tuple[str, ..
     return tuple(sorted([*model.classes, *new])) if in_order else (*model.classes, *new)
 
 
-def changed(classifier: Any, change: Callable[[Any], Any], n_jobs: int | None, verbose: int) -> Any:
-    """What a change makes of a classifier that shows its progress and uses so many threads meanwhile."""
+def changed(model: Model, classifier: Any, change: Callable[[Any], Any], n_jobs: int | None, verbose: int) -> Any:
+    """What a change makes of a model's classifier; settings that were chosen by folds are chosen again."""
+    tuner = tuner_of(model, classifier, n_jobs)
+    if tuner is not None:
+        smallest = {name: values[0] for name, values in tuner.grid.items()}  # suit any number of rows
+        given = change(copy(classifier).set_params(**smallest))._given()
+        return tuner.fit(given.X, given.y).best_estimator_
     known = classifier.get_params(deep=False)
     settings = {"verbose": verbose} | ({} if n_jobs is None else {"n_jobs": n_jobs})
     started = copy(classifier).set_params(**{name: value for name, value in settings.items() if name in known})
     return change(started).set_params(**{name: known[name] for name in settings if name in known})
-
-
-def find_names(names: Sequence[str], known: NDArray[np.str_] | Sequence[str]) -> NDArray[np.intp]:
-    """Where items of these names are."""
-    for name in names:
-        if name not in known:
-            near = get_close_matches(name, list(known), n=3) or [str(known[0])]
-            alike = ", ".join(map(repr, map(str, near)))
-            raise DataError(f"No item is called {name!r}; names are such as {alike}.")
-    return np.flatnonzero(np.isin(known, names))
 
 
 def new_names(data: str, names: Sequence[str], known: NDArray[np.str_]) -> list[str]:
@@ -159,35 +155,6 @@ def renumbered(origins: Origins, stay: NDArray[np.integer]) -> Origins:
     return replace(origins, rows=np.searchsorted(stay, origins.rows), names=names, hashes=hashes)
 
 
-def refit_without(
-    model: Model,
-    data: str,
-    names: Sequence[str],
-    *,
-    layout: str = "auto",
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> Fitted:
-    """All parts of the model fitted anew to the data, except for some items."""
-    dataset = choose_part(open_dataset(data, layout), "auto", "train")
-    rest = dataset.take(np.delete(np.arange(len(dataset)), find_names(names, dataset.names)))
-    kind = "images" if model.features is not None else "vectors"
-    if rest.kind != kind:
-        raise DataError(f"This model was fitted to {kind}, and {dataset.name} has {rest.kind}; give its own data.")
-    learned = bool(learned_steps(model.features))
-    features = clone(model.features) if learned else model.features
-    descriptor = Descriptor("", "", lambda seed, n_jobs: features, "", learned=learned)
-    return fit_parts(
-        rest,
-        descriptor,
-        clone(model.classifier),
-        {"method": None, "seed": 0, "features": None} | model.facts | {"data": dataset.name, "kind": kind},
-        thumbnails=model.origins is not None and model.origins.pictures is not None,
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
-
-
 def forget_in_file(
     path: Path,
     names: Sequence[str],
@@ -198,16 +165,30 @@ def forget_in_file(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> dict[str, Any]:
-    """Write a model without some items; what it was and is, and what was skipped."""
-    check_target(out)
+    """Write a model without some items; what it was and is, what looks the same and stays, what was skipped."""
+    check_model_target(out)
     model = load_model(path)
     skipped: dict[str, str] = {}
     if data is None:
         after = forget_items(model, names, n_jobs=n_jobs, verbose=verbose)
+        rest: Sequence[str] = [] if after.origins is None else after.origins.names.tolist()
     else:
-        after, skipped = refit_without(model, data, names, layout=layout, n_jobs=n_jobs, verbose=verbose)
+        after, found = refit_without(model, data, names, layout=layout, n_jobs=n_jobs, verbose=verbose)
+        rest, skipped = found.dataset.names, found.left_out
     save(after, out)
-    return {"model": str(out), **compare_models(model, after), "skipped": skipped}
+    twins = same_as_gone(model, after, rest)
+    notes = [] if notes_on(model) else notes_on(after)
+    if twins:
+        notes.append(f"{join_names(twins)} stayed, byte for byte the same as what was forgotten; forget that too.")
+    return {"model": str(out), **compare_models(model, after), "twins": twins, "notes": notes, "skipped": skipped}
+
+
+def same_as_gone(before: Model, after: Model, names: Sequence[str]) -> list[str]:
+    """Which of the items that stay, by their names, have the content of one that is gone."""
+    if before.marks is None or after.marks is None:
+        return []
+    gone = Counter(before.marks.tolist()) - Counter(after.marks.tolist())
+    return [name for name, mark in zip(names, after.marks.tolist(), strict=True) if mark in gone]
 
 
 def add_to_file(
@@ -221,38 +202,50 @@ def add_to_file(
     verbose: int = 0,
 ) -> dict[str, Any]:
     """Write a model with more items; what it was and is, and what was skipped."""
-    check_target(out)
+    check_model_target(out)
     model = load_model(path)
     check_changeable(model, "fit a model to all the data")
     dataset = choose_part(open_dataset(data, layout, min_classes=1), part, "train")
-    found = described_rows(model, dataset, thumbnails=True, n_jobs=n_jobs, verbose=verbose)
+    check_kind(model, dataset.kind, dataset.name)
+    new = without_known(model, hashed(dataset, n_jobs, verbose), n_jobs)
+    found = described_rows(model, new, thumbnails=True, n_jobs=n_jobs, verbose=verbose)
     after = add_items(model, found, n_jobs=n_jobs, verbose=verbose)
     save(after, out)
-    return {"model": str(out), **compare_models(model, after), "skipped": found.skipped}
+    notes = [*dataset.notes, *notes_on(after)]
+    if len(new) < len(dataset):
+        known = f"{len(dataset) - len(new):,} of {counted(len(dataset), 'item')} of {dataset.name}"
+        notes.append(f"{known} were in the model already and were left out; {RELABEL}.")
+    return {"model": str(out), **compare_models(model, after), "notes": notes, "skipped": found.skipped}
+
+
+def without_known(model: Model, dataset: Dataset, n_jobs: int | None) -> Dataset:
+    """The items of the data whose content the model does not have."""
+    known = np.isin(item_marks(dataset, n_jobs), known_marks(model))
+    if known.all():
+        raise DataError(f"All items of {dataset.name} are in the model already; {RELABEL}.")
+    return dataset.take(~known)
 
 
 def compare_models(before: Model, after: Model) -> dict[str, Any]:
-    """What a change did: both sides, and how many prototypes were gained and lost."""
-    old, new = prototype_names(before), prototype_names(after)
+    """What a change did: both sides, and how many prototypes were gained and lost, where there are any."""
     sides = {name: describe_model(model) for name, model in (("before", before), ("after", after))}
+    if sides["after"]["prototypes"] is None:
+        return sides
+    old, new = prototype_names(before), prototype_names(after)
     return {**sides, "gained": len(new - old), "lost": len(old - new)}
 
 
 def describe_model(model: Model) -> dict[str, Any]:
+    prototypes = getattr(model.last_step, "prototypes_", None)
     return {
         "items": model.n_training,
         "classes": list(model.classes),
-        "prototypes": len(prototypes_of(model)),
+        "prototypes": None if prototypes is None else len(prototypes),
         "held_out_accuracy": getattr(model.last_step, "held_out_accuracy_", None),
     }
-
-
-def prototypes_of(model: Model) -> NDArray[np.int64]:
-    """The rows that have a weight, or all that vote."""
-    return np.asarray(getattr(model.last_step, "prototypes_", model.voters))
 
 
 def prototype_names(model: Model) -> set[str]:
     if model.origins is None:
         return set()
-    return set(model.origins.names[np.isin(model.origins.rows, prototypes_of(model))].tolist())
+    return set(model.origins.names[np.isin(model.origins.rows, model.last_step.prototypes_)].tolist())

@@ -6,9 +6,8 @@ import numpy as np
 
 from nearboost.datasets import Dataset
 from nearboost.measures.metrics import class_accuracies, confusion, measure
-from nearboost.models.items import LabelledRows, labelled_rows
+from nearboost.models.items import LabelledRows, known_marks, labelled_rows
 from nearboost.models.model import Model
-from nearboost.models.origins import make_marks
 
 
 def evaluate_model(
@@ -40,11 +39,8 @@ def evaluate_model(
 
 
 def count_known(model: Model, found: LabelledRows, n_jobs: int | None = None) -> int:
-    """How many of the items the model was fitted on; of a file without marks, the images that vote are known."""
-    known = model.marks
-    if known is None:
-        known = make_marks([] if model.origins is None else model.origins.hashes.tolist())
-    known = known[known > 0]
+    """How many of the items the model was fitted on."""
+    known = known_marks(model)
     return int(np.isin(found.marks(n_jobs), known).sum()) if len(known) else 0
 
 

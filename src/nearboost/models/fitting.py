@@ -20,6 +20,8 @@ from nearboost.models.files import check_can_be_saved
 from nearboost.models.items import LabelledRows, described_part
 from nearboost.models.model import as_floats
 
+BY_GROUP = "by group"  # items of a group stayed together
+
 
 class Fitted(NamedTuple):
     """A model, and what was wrong with the items that were left out, by name."""
@@ -111,13 +113,14 @@ def fit_parts(
         rows = step.fit(rows).transform(rows)
     if hasattr(last, "verbose"):
         last.set_params(verbose=verbose)
-    fitted = last.fit(rows, labels, **groups_for(last.fit, kept))
+    groups = groups_for(last.fit, kept)
+    fitted = last.fit(rows, labels, **groups)
     fitted = getattr(fitted, "best_estimator_", fitted)
     if hasattr(fitted, "verbose"):
         fitted.set_params(verbose=0)
     if before:
         fitted = Pipeline([*before, (name, fitted)])
-    facts = facts | {"items": len(kept), "skipped": len(found.skipped)}
+    facts = facts | {"items": len(kept), "skipped": len(found.skipped), "folds": BY_GROUP if groups else None}
     model = Model(transformer, fitted, classes, None, facts, found.marks(n_jobs))
     return Fitted(with_origins(model, found, labels, thumbnails, n_jobs, verbose), found.skipped)
 
@@ -156,6 +159,13 @@ def describe_training(
     every = range(len(dataset))
     found = describe(images, descriptor, store, train=every, seed=seed, n_jobs=n_jobs, verbose=verbose)
     return described_part(dataset, images, found.X, found.places, found.failed), found.transformer
+
+
+def notes_on(model: Model) -> list[str]:
+    """What a reader should know of a model that was just fitted."""
+    if getattr(model.last_step, "n_rounds_", None) != 0:
+        return []
+    return ["the plain vote of neighbours answers held-out items best, so no weights were learned."]
 
 
 def groups_for(fit: Callable[..., Any], dataset: Dataset) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from nearboost.catalogue.methods import grid_of
 from nearboost.models.archive import MISFITS, misfit
 from nearboost.models.files import read_header
 
@@ -20,6 +21,17 @@ def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
     except MISFITS as error:
         raise misfit(path, error) from None
     return found
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    """The names of the training items that a file holds, in their order."""
+    from nearboost.models.model import load_model
+
+    model = load_model(path)
+    if model.origins is None or not len(model.origins.rows):
+        kind = type(model.last_step).__name__
+        raise ValueError(f"{path} holds no names of training items: none of them votes in {kind}.")
+    return [str(name) for name in model.origins.names]
 
 
 def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,6 +53,7 @@ def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[st
     return found | {
         "facts": facts,
         "classes": classes,
+        "chosen_by_folds": list(grid_of(str(facts.get("method")))),
         "features": _object(state["features"], arrays) if state["features"] else None,
         "classifier": _object(state["classifier"], arrays),
         "training_rows_in_file": 0 < origins["voters"] == facts.get("items"),  # a file holds the rows that vote
@@ -108,9 +121,11 @@ def as_lines(summary: Mapping[str, Any]) -> list[str]:
     facts, classes = summary["facts"], summary["classes"]
     shown = ", ".join(classes[:12]) + (f" and {len(classes) - 12} more" if len(classes) > 12 else "")
     pictures = "with" if summary["thumbnails"] else "without"
+    tuned = summary["chosen_by_folds"]
+    by_folds = f", {' and '.join(tuned)} chosen by folds" if tuned else ""
     lines += [
         f"data            {facts.get('data')}: {facts.get('items')} {facts.get('kind')}",
-        f"method          {facts.get('method')}, seed {facts.get('seed')}",
+        f"method          {facts.get('method')}, seed {facts.get('seed')}{by_folds}",
         f"classes         {len(classes)}: {shown}",
         f"voters          {summary['voters']}, {pictures} thumbnails",
         f"training rows   {'in the file' if summary['training_rows_in_file'] else 'not in the file'}",

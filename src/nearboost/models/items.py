@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,9 +38,40 @@ class LabelledRows(NamedTuple):
 
     def marks(self, n_jobs: int | None = None) -> NDArray[np.uint64]:
         """A mark of each item to know it again: of its file, or of its row of numbers."""
-        if self.images is None:
-            return make_marks(row_digests(as_floats(np.asarray(self.dataset.items))))
-        return make_marks([content.digest for content in self.images.contents(n_jobs)])
+        return item_marks(self.dataset, n_jobs, self.images)
+
+
+def item_marks(dataset: Dataset, n_jobs: int | None = None, images: ImageSet | None = None) -> NDArray[np.uint64]:
+    """A mark of each item, see `LabelledRows.marks`; ``images`` may know some contents already."""
+    if dataset.kind == "vectors":
+        return make_marks(row_digests(as_floats(np.asarray(dataset.items))))
+    return make_marks([content.digest for content in (images or dataset.images()).contents(n_jobs)])
+
+
+def hashed(dataset: Dataset, n_jobs: int | None = None, verbose: int = 0) -> Dataset:
+    """The data with the contents of all its files, so that none is hashed again."""
+    if dataset.kind == "vectors":
+        return dataset
+    contents = dataset.images().contents(n_jobs, verbose)
+    return replace(dataset, contents=dict(zip(map(os.fspath, dataset.items), contents, strict=True)))
+
+
+def known_marks(model: Model) -> NDArray[np.uint64]:
+    """Marks of the items that a model was fitted on; of a file without marks, those of the images that vote."""
+    known = model.marks
+    if known is None:
+        known = make_marks([] if model.origins is None else model.origins.hashes.tolist())
+    return known[known > 0]
+
+
+def find_names(names: Sequence[str], known: NDArray[np.str_] | Sequence[str]) -> NDArray[np.intp]:
+    """Where items of these names are."""
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, list(known), n=3) or [str(known[0])]
+            alike = ", ".join(map(repr, map(str, near)))
+            raise DataError(f"No item is called {name!r}; names are such as {alike}.")
+    return np.flatnonzero(np.isin(known, names))
 
 
 def labelled_rows(

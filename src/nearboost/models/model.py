@@ -32,11 +32,21 @@ def _check_facts(state: Mapping[str, Any]) -> None:
     facts = state["facts"]
     plain = (str, int, float, type(None))
     if type(facts) is not dict or not all(
-        type(name) is str and type(fact) in plain for name, fact in facts.items()
+        type(name) is str and (type(fact) in plain or name == "sources") for name, fact in facts.items()
     ):
         raise Misfit("must have facts that are numbers and texts")
     if not all(type(facts.get(name, 0)) is int and facts.get(name, 0) >= 0 for name in ("items", "skipped")):
         raise Misfit("must say of how many items it was fitted")
+    if "sources" in facts and not _counts_items(facts["sources"], facts.get("items", 0)):
+        raise Misfit("must say how many of its items came from which data")
+
+
+def _counts_items(sources: Any, n_items: int) -> bool:
+    """Whether these are pairs of a name and a number, and all items are counted."""
+    pairs = type(sources) is list and all(type(one) is list and len(one) == 2 for one in sources)
+    if not pairs or not all(type(name) is str and type(n) is int and n > 0 for name, n in sources):
+        return False
+    return sum(n for _, n in sources) == n_items
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,7 @@ class Model:
     origins : Origins or None
         Where training rows came from: those that vote, or all if all rows are kept.
     facts : dict
-        What else people should know: data, method, number of items.
+        What else people should know: data, method, number of items; after `add`, how many came from which data.
     marks : ndarray or None
         Marks of all training items, see `make_marks`; None in older files.
     """

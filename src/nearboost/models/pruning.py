@@ -1,4 +1,4 @@
-"""A model with fewer prototypes, from the rows in its file or fitted anew on the data."""
+"""A model with fewer prototypes, from the rows in its file or refitted to the data."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,13 +7,15 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from nearboost.base.disk import check_target
 from nearboost.base.errors import UsageError
 from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.models.archive import check_model_target
 from nearboost.models.files import save
 from nearboost.models.fitting import groups_for, with_origins
-from nearboost.models.items import choose_part, labelled_rows
+from nearboost.models.items import check_kind, labelled_rows
 from nearboost.models.model import Model, load_model
+from nearboost.models.sources import with_sources
+from nearboost.models.training import training_items
 
 
 def check_prunable(model: Model) -> None:
@@ -41,20 +43,21 @@ def with_last_step(model: Model, classifier: Any, **others: Any) -> Model:
 def refit_pruned(
     model: Model, dataset: Dataset, n_prototypes: int | float, *, n_jobs: int | None = None, verbose: int = 0
 ) -> tuple[Model, dict[str, str]]:
-    """The classifier fitted again on the data, with so many prototypes; and what was skipped."""
+    """The classifier refitted to the model's items in the data, with so many prototypes; and what was left out."""
     check_prunable(model)
-    pictures = model.origins is not None and model.origins.pictures is not None
-    found = labelled_rows(model, dataset, thumbnails=pictures, n_jobs=n_jobs, verbose=verbose)
-    absent = [] if dataset.is_multilabel else sorted(set(model.classes) - set(found.dataset.labels.tolist()))
+    check_kind(model, dataset.kind, dataset.name)
+    absent = sorted(set(model.classes) - set(dataset.present_classes))
     if absent:  # probabilities would have fewer columns than there are classes
         raise DataError(f"{dataset.name} has no items of class {absent[0]!r}, which the model knows; give all.")
+    pictures = model.origins is not None and model.origins.pictures is not None
+    items = training_items(model, dataset, n_jobs=n_jobs, verbose=verbose)
+    found = labelled_rows(model, items.dataset, thumbnails=pictures, n_jobs=n_jobs, verbose=verbose)
     labels, rows = found.dataset.codes(model.classes), model.before_last_step(found.rows)
     old = model.last_step
     new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
-    new.fit(rows, labels, **groups_for(new.fit, found.dataset))
-    facts = model.facts | {"data": dataset.name, "items": len(rows), "skipped": len(found.skipped)}
-    pruned = with_last_step(model, new, facts=facts, marks=found.marks(n_jobs))
-    return with_origins(pruned, found, labels, pictures, n_jobs, verbose), found.skipped
+    new.fit(rows, labels, **groups_for(new.fit, found.dataset)).set_params(n_neighbors=old.n_neighbors)
+    pruned = with_last_step(model, new, facts=with_sources(model.facts, [[dataset.name, len(rows)]]))
+    return with_origins(pruned, found, labels, pictures, n_jobs, verbose), items.left_out
 
 
 def prune_file(
@@ -68,7 +71,7 @@ def prune_file(
     verbose: int = 0,
 ) -> dict[str, Any]:
     """Write a model of fewer prototypes; what it was and is, and what was skipped."""
-    check_target(out)
+    check_model_target(out)
     model = load_model(path)
     check_prunable(model)
     wanted = keep if 0 < keep < 1 else whole_number(keep)
@@ -77,8 +80,7 @@ def prune_file(
     if data is None:
         pruned = prune_model(model, wanted)
     else:
-        dataset = choose_part(open_dataset(data, layout), "auto", "train")
-        pruned, skipped = refit_pruned(model, dataset, wanted, n_jobs=n_jobs, verbose=verbose)
+        pruned, skipped = refit_pruned(model, open_dataset(data, layout), wanted, n_jobs=n_jobs, verbose=verbose)
     save(pruned, out)
     return {
         "model": str(out),

@@ -26,7 +26,11 @@ class ScoredClassifierMixin:
 
     def _renamed(self, classes: NDArray[Any]) -> Self:
         """The same classifier with other labels for its classes, which must be in the same order."""
-        renamed = copy(self)
+        renamed: Any = copy(self)
+        weights = getattr(self, "class_weight", None)
+        if isinstance(weights, dict):  # by label
+            pairs = zip(self.classes_.tolist(), classes.tolist(), strict=True)
+            renamed.class_weight = {new: weights[old] for old, new in pairs if old in weights}
         renamed.classes_ = classes
         return renamed
 

@@ -120,8 +120,8 @@ class Labels(Spec):
         texts = value.dtype == object and all(type(one) is str for one in value)
         if not texts and value.dtype.kind not in "biufU":
             raise Misfit("must be numbers or texts")
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise Misfit("must hold finite labels")
+        if value.dtype.kind == "f" and not (np.isfinite(value) & (value == np.floor(value))).all():
+            raise Misfit("must hold labels that are whole numbers")  # no fit takes others
         if not value.dtype.isnative:
             raise Misfit("must have the byte order of this machine")
         if self.distinct and len(value) > 1 and not (value[1:] > value[:-1]).all():
