@@ -18,11 +18,11 @@ from sklearn.svm import SVC
 
 import nearboost
 from cli.calling import refused as said_by
-from models.fitted import queries, rows
+from models.fitted import pictures, queries, rows
 from models.mutations import HEADER, HEADER_SUM, members, with_header, written
 from models.test_attacks import changed, fitted, old_file, old_object, refused, with_array
 from nearboost.base.validation import check_sparse
-from nearboost.features import Gist
+from nearboost.features import DenseSIFT, Gist
 from nearboost.models import ModelFileError, load, save
 
 NAMES = ("a", "b", "c", "d")
@@ -249,6 +249,30 @@ def test_steps_of_other_widths(tmp_path):
     union = FeatureUnion([("all", fitted(PCA(3))), ("few", PCA(3).fit(rows()[0][:, :9]))])
     with pytest.raises(ValueError, match="FeatureUnion needs steps that all take the same rows"):
         save(union, tmp_path / "m.nb")
+
+
+@pytest.mark.parametrize("parts", [(Gist(side=64), PCA(2)), (DenseSIFT(), DenseSIFT())], ids=["kinds", "sets"])
+def test_unions_of_what_does_not_stand_side_by_side(tmp_path, parts):
+    """They ended in whatever NumPy or scikit-learn says to rows of several kinds."""
+    fit = [one.fit(rows()[0] if isinstance(one, PCA) else pictures()) for one in parts]
+    with pytest.raises(ValueError, match="FeatureUnion needs steps that"):
+        save(FeatureUnion([("one", fit[0]), ("other", fit[1])]), tmp_path / "m.nb")
+
+
+def test_a_pipeline_that_ends_in_nothing(tmp_path):
+    def change(header):
+        header["root"]["parameters"]["steps"][1][1] = "drop"
+
+    path = changed(fitted(make_pipeline(StandardScaler(), PCA(2))), tmp_path / "m.nb", change)
+    refused(path, r"model.steps\[1\], which must be a step")
+
+
+def test_parts_that_begin_with_a_step_that_does_nothing(tmp_path):
+    """Their pipeline does not know how many features it takes."""
+    part = make_pipeline("passthrough", nearboost.KNNClassifier(3))
+    model = fitted(nearboost.SplitClassifier(part, 2, posterior="predict_proba"))
+    save(model, tmp_path / "m.nb")
+    np.testing.assert_array_equal(load(tmp_path / "m.nb").predict(queries()), model.predict(queries()))
 
 
 def union_of(model, n):

@@ -13,10 +13,11 @@ from sklearn.preprocessing import StandardScaler
 import nearboost
 from cli.calling import answer, call
 from cli.calling import refused as said_by
-from models.fitted import rows
+from models.fitted import patches, pictures, rows
 from models.test_attacks import changed, fitted, refused, with_array
 from models.test_crafted_files import NAMES, array_at, state_of
 from nearboost.cli.common import Exit
+from nearboost.features import DenseSIFT
 from nearboost.models import Model, origins_of, save
 from nearboost.models.drawing import LARGEST_THUMBNAIL, opened
 
@@ -32,6 +33,25 @@ def test_a_model_whose_last_step_does_nothing(tmp_path):
 
     model = whole(make_pipeline(StandardScaler(), nearboost.KNNClassifier()))
     refused(changed(model, tmp_path / "m.nb", change), "The classifier of a model must predict")
+
+
+@pytest.mark.parametrize("dtype", [float, bool])
+def test_a_model_whose_answers_are_no_numbers_of_classes(tmp_path, dtype):
+    """Answers of that kind ended in an IndexError, where names were looked up."""
+    path = tmp_path / "m.nb"
+    X, y = rows()
+    origins = origins_of(None, [f"row {i}" for i in range(60)], y[:60] % 2)
+    model = Model(None, nearboost.KNNClassifier(3).fit(X[:60], y[:60] % 2), ("a", "b"), origins, {"items": 60})
+    save(model, path)
+    with_array(path, state_of(path)["classifier"]["state"]["classes_"]["array"], np.arange(2).astype(dtype))
+    refused(path, "class numbers that all have a name")
+
+
+def test_a_model_of_sets_of_descriptors(tmp_path):
+    """It asked for one row of each image, in vain."""
+    sets, sift = patches(), DenseSIFT(step=8).fit(pictures())
+    with pytest.raises(ValueError, match="features of a model must make rows of images"):
+        Model(sift, nearboost.NaiveBayesNN("nn").fit(sets, np.arange(10) % 2), ("a", "b"), None, {"items": 10})
 
 
 @pytest.mark.parametrize("names", [["a", "b", "c"], ["a", "b", "c", "d", "e"], ["a", "b", "c", "c"]])

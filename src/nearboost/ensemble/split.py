@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -172,7 +173,7 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
         self._on_disk, self._normalization = False, state["normalization_used"]
         self.classes_ = self.estimators_[0].classes_
         for part, one in zip(self.parts_, self.estimators_, strict=True):
-            if not hasattr(one, POSTERIORS[self.posterior]) or one.n_features_in_ != part.stop - part.start:
+            if not hasattr(one, POSTERIORS[self.posterior]) or n_features_of(one) != part.stop - part.start:
                 raise Misfit("must have a classifier for each part")
             if not np.array_equal(one.classes_, self.classes_):
                 raise Misfit("must have classifiers of the same classes")
@@ -243,6 +244,13 @@ def cut_evenly(n_features: int, n_splits: int) -> list[slice]:
         raise ValueError(f"n_splits={n_splits} is more than n_features={n_features}; use {n_features} or fewer.")
     edges = [n_features * i // n_splits for i in range(n_splits + 1)]
     return [slice(*ends) for ends in pairwise(edges)]
+
+
+def n_features_of(fitted: Any) -> int:
+    """Features that a classifier takes; a pipeline that begins with "passthrough" does not know."""
+    if isinstance(fitted, Pipeline):
+        return n_features_of(next(step for _, step in fitted.steps if step != "passthrough"))
+    return int(fitted.n_features_in_)
 
 
 def unit_parts(rows: NDArray[Any], order: int) -> NDArray[Any]:

@@ -93,7 +93,8 @@ class Model:
         describes = self.features is None or hasattr(self.features, "transform")
         if not describes or not hasattr(self.classifier, "predict"):
             raise ValueError("The classifier of a model must predict, and its features must transform.")
-        if not np.array_equal(getattr(self.last_step, "classes_", ()), np.arange(len(self.classes))):
+        numbers = np.asarray(getattr(self.last_step, "classes_", ()))
+        if numbers.dtype.kind not in "iu" or not np.array_equal(numbers, np.arange(len(self.classes))):
             raise ValueError("The classifier of a model must be fitted on class numbers that all have a name.")
         if len(set(self.classes)) < len(self.classes):
             raise ValueError("The classes of a model must have different names.")
@@ -101,9 +102,9 @@ class Model:
             raise ValueError("The training items of a model must be of its classes.")
         if self.features is not None:
             check_fit(self.features, self.classifier)
-        takes = wanted_by(self.classifier if self.features is None else self.features)[0]
-        if takes != ("rows" if self.features is None else "images"):
-            raise ValueError("The features of a model must describe images; a model without takes rows.")
+        whole = (self.classifier,) if self.features is None else (self.features, self.classifier)
+        if [wanted_by(part)[0] for part in whole] != ["images", "rows"][-len(whole) :]:
+            raise ValueError("The features of a model must make rows of images; a model without takes rows.")
 
     def describe(self, items: Any, *, n_jobs: int | None = None, verbose: int = 0) -> Described:
         """Turn items into rows; what cannot be read is skipped.

@@ -280,12 +280,12 @@ SCHEMAS: dict[str, Schema] = {
     "VarianceThreshold": of_rows({"variances_": per_feature(low=0)}),
     "FeatureUnion": Schema(
         {},
-        parameters={"transformer_list": ListOf(Step())},
+        parameters={"transformer_list": ListOf(Step(("drop",)))},
         dropped=MACHINE,
     ),
     "Pipeline": Schema(
         {},
-        parameters={"steps": ListOf(Step())},
+        parameters={"steps": ListOf(Step(("passthrough",)))},
         dropped=("memory", "verbose", "transform_input"),
     ),
 }

@@ -32,10 +32,19 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
     if isinstance(whole, Pipeline):
         for one, other in pairwise(parts):
             check_fit(one, other)
-    elif len({wanted_by(part) for part in parts if hasattr(part, "n_features_in_")}) > 1:
-        raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
+    else:
+        check_united(parts)
     if not hasattr(whole, "predict"):  # a classifier holds arrays as wide as its rows
         check_growth(whole)
+
+
+def check_united(parts: Sequence[Any]) -> None:
+    """Refuse parts of a union that do not all take the same, or do not give rows."""
+    kinds, widths = {wanted_by(part)[0] for part in parts}, {wanted_by(part)[1] for part in parts} - {None}
+    if len(kinds) > 1 or len(widths) > 1:
+        raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
+    if any(given_by(part)[0] != "rows" for part in parts):
+        raise ValueError("FeatureUnion needs steps that give rows; put an encoder after local descriptors.")
 
 
 def check_growth(whole: Pipeline | FeatureUnion) -> None:

@@ -136,7 +136,7 @@ class Part(Spec):
 class Step(Spec):
     """A name and a part, or a word instead of the part that says that nothing happens."""
 
-    words: tuple[str, ...] = ("passthrough", "drop")
+    words: tuple[str, ...]
 
     def check(self, value: Any, sizes: Sizes) -> None:
         pair = type(value) in (tuple, list) and len(value) == 2
