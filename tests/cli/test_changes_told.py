@@ -52,6 +52,15 @@ def test_neighbours_are_chosen_again(folder, tmp_path, method):
         np.testing.assert_array_equal(a.predict_rows(X).probabilities, b.predict_rows(X).probabilities)
 
 
+def test_one_class_left(folder, tmp_path):
+    """A fit would refuse it, too."""
+    call("fit", folder("rows", *noisy()), "--method", "knn", "--out", tmp_path / "m.nb")
+    said = refused("forget", tmp_path / "m.nb", *(f"row {i}" for i in range(0, 60, 2)), "--out", tmp_path / "x.nb")
+    assert "Only items of 'right' would be left; forget fewer." in said
+    call("forget", tmp_path / "m.nb", *(f"row {i}" for i in range(6, 60)), "--out", tmp_path / "few.nb")
+    assert load_model(tmp_path / "few.nb").n_training == 6 < load_model(tmp_path / "m.nb").last_step.n_neighbors
+
+
 def test_neighbours_chosen_by_groups(folder, tmp_path):
     """The file does not hold the groups, without which folds would be others."""
     X, y = noisy()
@@ -78,7 +87,7 @@ def test_twins_that_stay(folder, tmp_path):
     X[[7, 30]] = X[3]
     call("fit", folder("rows", X, y), "--method", "n3:n_neighbors=3", "--out", tmp_path / "m.nb")
     ended = call("forget", tmp_path / "m.nb", "row 3", "--out", tmp_path / "less.nb")
-    assert "Note: row 7, row 30 stayed, byte for byte the same as what was forgotten" in ended.err
+    assert "Note: row 7, row 30 stayed, though byte for byte the same as what was forgotten." in ended.err
     assert (
         answer("forget", tmp_path / "m.nb", "row 3", "row 7", "row 30", "--out", tmp_path / "x.nb")["twins"] == []
     )

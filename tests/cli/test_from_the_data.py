@@ -56,6 +56,10 @@ def test_what_was_forgotten_stays_forgotten(rows, some, tmp_path):
     assert_equal(tmp_path / "m.nb", tmp_path / "fresh.nb", rows)
     said = refused("forget", tmp_path / "m.nb", "row 3", "--data", rows, "--out", tmp_path / "m.nb")
     assert "No item is called 'row 3'" in said
+    said = refused(
+        "forget", tmp_path / "m.nb", *(f"row {i}" for i in range(40) if i not in (3, 7)), "--data", rows
+    )
+    assert "Nothing would be left to learn from; forget fewer items." in said
 
 
 def test_pruning_brings_nothing_back(rows, some, tmp_path):
@@ -84,7 +88,8 @@ def test_other_data(rows, some, tmp_path, command):
     call("fit", rows, "--method", "n3:n_prototypes=10", "--out", tmp_path / "m.nb")
     out = ["--out", tmp_path / "x.nb"]
     said = refused(*words[command], "--data", some(np.arange(10, 40)), *out)
-    assert "10 of the 40 items of the model are not in some; give all the data that it was fitted to" in said
+    assert "10 of the 40 items of the model are not in some, such as 'row " in said
+    assert said.endswith("; give all the data that it was fitted to, or fit a model to this.")
     said = refused(
         *words[command], "--data", write(tmp_path / "other", np.eye(4)[:, :3], ["left", "right"] * 2), *out
     )

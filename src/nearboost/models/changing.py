@@ -69,6 +69,8 @@ def forget_items(model: Model, names: Sequence[str], *, n_jobs: int | None = Non
     present = np.arange(len(model.classes)) if several else np.unique(origins.labels)
     before = weighing(model.last_step, {code: code for code in present.tolist()})
     classifier = changed(model, before, lambda fitted: fitted.forget(gone), n_jobs, verbose)
+    if len(present) < 2 and not several:  # of which `fit` would make no model
+        raise DataError(f"Only items of {model.classes[present[0]]!r} would be left; forget fewer.")
     if not several:
         classifier = classifier._renamed(np.arange(len(present)))
         origins = replace(origins, labels=np.searchsorted(present, origins.labels))
@@ -179,7 +181,7 @@ def forget_in_file(
     twins = same_as_gone(model, after, rest)
     notes = [] if notes_on(model) else notes_on(after)
     if twins:
-        notes.append(f"{join_names(twins)} stayed, byte for byte the same as what was forgotten; forget that too.")
+        notes.append(f"{join_names(twins)} stayed, though byte for byte the same as what was forgotten.")
     return {"model": str(out), **compare_models(model, after), "twins": twins, "notes": notes, "skipped": skipped}
 
 

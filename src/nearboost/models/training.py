@@ -40,9 +40,10 @@ def training_items(
         if not missing.any():
             break
     else:
+        such = [f", such as {names[row]!r}" for row in np.flatnonzero(missing) if names[row]][:1]
         raise DataError(
             f"{missing.sum():,} of the {counted(len(names), 'item')} of the model {_is(missing.sum())} not in "
-            f"{dataset.name}; give all the data that it was fitted to, or fit a model to this."
+            f"{dataset.name}{''.join(such)}; give all the data that it was fitted to, or fit a model to this."
         )
     called = [name or part.names[place] for name, place in zip(names, places.tolist(), strict=True)]
     for name in set(gone) & set(names):
@@ -51,6 +52,8 @@ def training_items(
                 f"{name!r} is one item of the model and another one of {dataset.name}; give the data as it was."
             )
     stay = np.delete(np.arange(len(called)), find_names(gone, called))
+    if not len(stay):
+        raise DataError("Nothing would be left to learn from; forget fewer items.")
     others = np.setdiff1d(np.arange(len(part)), places)
     return TrainingItems(
         replace(part.take(places[stay]), names=[called[i] for i in stay]),
