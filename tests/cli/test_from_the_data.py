@@ -151,7 +151,7 @@ def test_twins_of_which_one_was_forgotten(rows, some, tmp_path):
     assert call("forget", tmp_path / "m.nb", "row 1", "--data", rows, "--out", tmp_path / "m.nb").code == Exit.DONE
 
 
-@pytest.mark.parametrize("method", ["linear-svm", "rbf-svm", "lbfgs", "knn"])
+@pytest.mark.parametrize("method", ["linear-svm", "rbf-svm", "lbfgs"])
 def test_settings_by_folds_are_chosen_again(rows, some, tmp_path, method):
     """The unit of C and gamma comes from the rows, and so would tell of one that is forgotten."""
     X = np.load(rows / "X.npy")
