@@ -1,5 +1,6 @@
 """How the tests run: grids by pairs, and of several processes each on one core."""
 
+import gc
 import os
 from collections import defaultdict
 from pathlib import Path
@@ -36,6 +37,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_rest_of_grids(items)
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=order_of_file)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are no garbage: to look through them again and again takes seconds."""
+    gc.freeze()
 
 
 def mark_rest_of_grids(items: list[pytest.Item]) -> None:

@@ -13,24 +13,27 @@ from nearboost import KNNClassifier
 from nearboost.features.bags import BagOfFeatures
 from nearboost.features.sift import DenseSIFT
 
-SETS = DenseSIFT(6).transform([as_bytes(picture(60, 60, seed=seed)) for seed in range(6)])
+
+@pytest.fixture(scope="module")
+def described():
+    return DenseSIFT(6).transform([as_bytes(picture(60, 60, seed=seed)) for seed in range(6)])
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", None])
-def test_histograms_count_nearest_words(norm):
-    bags = BagOfFeatures(30, norm=norm).fit(SETS)
-    rows = bags.transform(SETS)
+def test_histograms_count_nearest_words(described, norm):
+    bags = BagOfFeatures(30, norm=norm).fit(described)
+    rows = bags.transform(described)
     assert rows.dtype == np.float32
-    for row, one in zip(rows, SETS, strict=True):
+    for row, one in zip(rows, described, strict=True):
         gaps = np.linalg.norm(one.values[:, np.newaxis].astype(float) - bags.words_, axis=2)
         counts = np.bincount(gaps.argmin(axis=1), minlength=30)
         expected = counts / {"l1": counts.sum(), "l2": np.linalg.norm(counts), None: 1}[norm]
         np.testing.assert_allclose(row, expected, rtol=1e-6)
 
 
-def test_words_are_better_than_random_ones():
-    bags = BagOfFeatures(20).fit(SETS)
-    values = np.concatenate([one.values for one in SETS])
+def test_words_are_better_than_random_ones(described):
+    bags = BagOfFeatures(20).fit(described)
+    values = np.concatenate([one.values for one in described])
 
     def error(words):
         return (np.linalg.norm(values[:, np.newaxis] - words, axis=2).min(axis=1) ** 2).mean()
@@ -39,15 +42,15 @@ def test_words_are_better_than_random_ones():
 
 
 @pytest.mark.alone
-def test_threads_clone_and_pickle(capsys):
-    bags = BagOfFeatures(15, n_jobs=1).fit(SETS)
-    rows = bags.transform(SETS)
-    np.testing.assert_array_equal(BagOfFeatures(15, n_jobs=3).fit(SETS).transform(SETS), rows)
-    np.testing.assert_array_equal(clone(bags).fit(SETS).transform(SETS), rows)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(bags)).transform(SETS), rows)
-    assert not np.array_equal(BagOfFeatures(15, random_state=1).fit(SETS).words_, bags.words_)
+def test_threads_clone_and_pickle(described, capsys):
+    bags = BagOfFeatures(15, n_jobs=1).fit(described)
+    rows = bags.transform(described)
+    np.testing.assert_array_equal(BagOfFeatures(15, n_jobs=3).fit(described).transform(described), rows)
+    np.testing.assert_array_equal(clone(bags).fit(described).transform(described), rows)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(bags)).transform(described), rows)
+    assert not np.array_equal(BagOfFeatures(15, random_state=1).fit(described).words_, bags.words_)
     assert capsys.readouterr().err == ""
-    BagOfFeatures(15, verbose=1).fit(SETS).transform(SETS)
+    BagOfFeatures(15, verbose=1).fit(described).transform(described)
     assert "BagOfFeatures" in capsys.readouterr().err
     assert bags.get_feature_names_out()[0] == "bagoffeatures0"
 
@@ -62,25 +65,25 @@ def test_pipeline_to_labels():
     assert model.fit(images[:16], labels[:16]).score(images[16:], labels[16:]) > 0.8
 
 
-def test_an_image_without_descriptors_is_zeros():
-    assert not BagOfFeatures(5).fit(SETS).transform([np.empty((0, 128))]).any()
+def test_an_image_without_descriptors_is_zeros(described):
+    assert not BagOfFeatures(5).fit(described).transform([np.empty((0, 128))]).any()
 
 
-def test_bad_input():
+def test_bad_input(described):
     with pytest.raises(NotFittedError):
-        BagOfFeatures().transform(SETS)
+        BagOfFeatures().transform(described)
     with pytest.raises(ValueError, match="n_words=40 needs as many descriptors; 30 were drawn, use fewer words"):
-        BagOfFeatures(40, max_descriptors=30).fit(SETS)
+        BagOfFeatures(40, max_descriptors=30).fit(described)
     with pytest.raises(ValueError, match="n_words=0 must be"):
-        BagOfFeatures(0).fit(SETS)
+        BagOfFeatures(0).fit(described)
     with pytest.raises(ValueError, match="max_rounds=0 must be"):
-        BagOfFeatures(max_rounds=0).fit(SETS)
+        BagOfFeatures(max_rounds=0).fit(described)
     with pytest.raises(ValueError, match="norm='l3' is not known"):
-        BagOfFeatures(norm="l3").fit(SETS)
-    bags = BagOfFeatures(5).fit(SETS)
+        BagOfFeatures(norm="l3").fit(described)
+    bags = BagOfFeatures(5).fit(described)
     with pytest.raises(ValueError, match="norm='l3' is not known"):
-        bags.set_params(norm="l3").transform(SETS)
-    bad = SETS[0].values.copy()
+        bags.set_params(norm="l3").transform(described)
+    bad = described[0].values.copy()
     bad[2, 3] = np.nan
     with pytest.raises(ValueError, match="The descriptors hold NaN or infinite values"):
         bags.set_params(norm="l1").transform([bad])
@@ -98,9 +101,9 @@ def test_words_far_from_zero(offset):
 
 
 @pytest.mark.parametrize("n_words", [3, 20])
-def test_settings_of_the_next_fit(n_words):
+def test_settings_of_the_next_fit(described, n_words):
     """They change nothing before it."""
-    bags = BagOfFeatures(8).fit(SETS)
-    rows = bags.transform(SETS)
-    np.testing.assert_array_equal(bags.set_params(n_words=n_words).transform(SETS), rows)
+    bags = BagOfFeatures(8).fit(described)
+    rows = bags.transform(described)
+    np.testing.assert_array_equal(bags.set_params(n_words=n_words).transform(described), rows)
     assert len(bags.get_feature_names_out()) == 8

@@ -18,7 +18,11 @@ from nearboost.features.sift import DenseSIFT
 from reference import mixture as reference
 
 IMAGES = [as_bytes(picture(70, 60, seed=seed)) for seed in range(6)]
-SETS = DescriptorPCA(20).fit_transform(DenseSIFT(6).transform(IMAGES))
+
+
+@pytest.fixture(scope="module")
+def described():
+    return DescriptorPCA(20).fit_transform(DenseSIFT(6).transform(IMAGES))
 
 
 def plain(model, values, **normalisation):
@@ -39,12 +43,12 @@ def plain(model, values, **normalisation):
         {"per_gaussian": True, "norm": None},
     ],
 )
-def test_against_a_plain_reading(normalisation):
-    model = FisherVector(5, **normalisation).fit(SETS)
-    rows = model.transform(SETS)
+def test_against_a_plain_reading(described, normalisation):
+    model = FisherVector(5, **normalisation).fit(described)
+    rows = model.transform(described)
     assert rows.dtype == np.float32
     assert rows.shape == (6, 2 * 5 * 20)
-    for row, one in zip(rows[:3], SETS[:3], strict=True):
+    for row, one in zip(rows[:3], described[:3], strict=True):
         np.testing.assert_allclose(row, plain(model, one.values, **normalisation), rtol=0, atol=1e-5)
 
 
@@ -61,33 +65,35 @@ def test_equal_parts_are_single_gradients():
     np.testing.assert_allclose(after[:, 1 - near], before[:, 1 - near], atol=1e-4)
 
 
-def test_the_mixtures_own_sample_has_no_gradient():
-    values = np.concatenate([one.values for one in SETS])
+def test_the_mixtures_own_sample_has_no_gradient(described):
+    values = np.concatenate([one.values for one in described])
     model = FisherVector(3, power=1.0, norm=None, tol=1e-7, max_iter=500).fit([values])
     assert np.abs(model.transform([values])).max() < 5e-3
-    assert np.abs(model.transform(SETS)).max() > 0.05
+    assert np.abs(model.transform(described)).max() > 0.05
 
 
-def test_lengths():
-    np.testing.assert_allclose(np.linalg.norm(FisherVector(4).fit_transform(SETS), axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(np.abs(FisherVector(4, norm="l1").fit_transform(SETS)).sum(axis=1), 1, atol=1e-5)
-    rows = FisherVector(4, per_gaussian=True, norm=None).fit_transform(SETS).reshape(6, 2, 4, 20)
+def test_lengths(described):
+    np.testing.assert_allclose(np.linalg.norm(FisherVector(4).fit_transform(described), axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(
+        np.abs(FisherVector(4, norm="l1").fit_transform(described)).sum(axis=1), 1, atol=1e-5
+    )
+    rows = FisherVector(4, per_gaussian=True, norm=None).fit_transform(described).reshape(6, 2, 4, 20)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=(1, 3)), 1, atol=1e-5)
 
 
-def test_an_image_without_descriptors_is_zeros():
-    model = FisherVector(3).fit(SETS)
-    rows = model.transform([np.empty((0, 20)), SETS[0].values])
+def test_an_image_without_descriptors_is_zeros(described):
+    model = FisherVector(3).fit(described)
+    rows = model.transform([np.empty((0, 20)), described[0].values])
     assert not rows[0].any()
     assert rows[1].any()
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [2, 4])
-def test_threads_do_not_matter(n_jobs):
-    one, other = (FisherVector(4, n_jobs=jobs).fit(SETS) for jobs in (1, n_jobs))
-    np.testing.assert_array_equal(one.transform(SETS), other.transform(SETS))
-    np.testing.assert_array_equal(one.transform(SETS[2:3])[0], one.transform(SETS)[2])
+def test_threads_do_not_matter(described, n_jobs):
+    one, other = (FisherVector(4, n_jobs=jobs).fit(described) for jobs in (1, n_jobs))
+    np.testing.assert_array_equal(one.transform(described), other.transform(described))
+    np.testing.assert_array_equal(one.transform(described[2:3])[0], one.transform(described)[2])
 
 
 def test_one_pipeline_from_pixels_to_labels():
@@ -110,10 +116,10 @@ def test_one_pipeline_from_pixels_to_labels():
     assert model.fit(images, labels)[:-1].transform(images[0]).shape == (1, 2 * 2 * 12)
 
 
-def test_names_and_progress(capsys):
-    model = FisherVector(2, verbose=1).fit(SETS)
+def test_names_and_progress(described, capsys):
+    model = FisherVector(2, verbose=1).fit(described)
     assert "Drawing descriptors" in capsys.readouterr().err
-    model.transform(SETS)
+    model.transform(described)
     assert "FisherVector" in capsys.readouterr().err
     assert model.get_feature_names_out()[-1] == "fishervector79"
 
@@ -130,35 +136,35 @@ def test_names_and_progress(capsys):
         ({"max_descriptors": 6, "n_components": 7}, "minimum of 7 is required"),
     ],
 )
-def test_wrong_settings(settings, message):
+def test_wrong_settings(described, settings, message):
     with pytest.raises(ValueError, match=message):
-        FisherVector(**settings).fit(SETS)
+        FisherVector(**settings).fit(described)
 
 
-def test_bad_input():
+def test_bad_input(described):
     with pytest.raises(NotFittedError):
-        FisherVector().transform(SETS)
+        FisherVector().transform(described)
     with pytest.raises(ValueError, match=r"shape \(3, 4\); FisherVector was fitted on descriptors of 20 numbers"):
-        FisherVector(2).fit(SETS).transform([np.ones((3, 4))])
+        FisherVector(2).fit(described).transform([np.ones((3, 4))])
     with pytest.raises(ValueError, match="give a list with one matrix"):
         FisherVector(2).fit(np.ones((5, 3)))
-    assert FisherVector(2).fit(SETS).transform(LocalSets(0, SETS.__getitem__)).shape == (0, 80)
+    assert FisherVector(2).fit(described).transform(LocalSets(0, described.__getitem__)).shape == (0, 80)
 
 
-def test_settings_of_the_next_fit():
+def test_settings_of_the_next_fit(described):
     """They change nothing before it; settings of the normalisation do, and are checked."""
-    model = FisherVector(3).fit(SETS)
-    rows = model.transform(SETS)
-    np.testing.assert_array_equal(model.set_params(n_components=5).transform(SETS), rows)
+    model = FisherVector(3).fit(described)
+    rows = model.transform(described)
+    np.testing.assert_array_equal(model.set_params(n_components=5).transform(described), rows)
     assert len(model.get_feature_names_out()) == rows.shape[1]
     with pytest.raises(ValueError, match="norm='l7' is not known"):
-        model.set_params(norm="l7").transform(SETS)
+        model.set_params(norm="l7").transform(described)
     with pytest.raises(ValueError, match="power=-1 must be"):
-        model.set_params(norm="l2", power=-1).transform(SETS)
+        model.set_params(norm="l2", power=-1).transform(described)
 
 
-def test_descriptors_that_are_no_numbers():
-    bad = SETS[0].values.copy()
+def test_descriptors_that_are_no_numbers(described):
+    bad = described[0].values.copy()
     bad[0, 0] = np.inf
     with pytest.raises(ValueError, match="The descriptors hold NaN or infinite values"):
-        FisherVector(3).fit(SETS).transform([SETS[1].values, bad])
+        FisherVector(3).fit(described).transform([described[1].values, bad])

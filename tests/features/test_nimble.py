@@ -18,7 +18,11 @@ from reference import nimble as reference
 
 SMALL = {"n_filters": 8, "filter_size": 4, "short_side": 48, "window": 24, "stride": 2, "n_patches": 2000}
 IMAGES = [picture(60, 75, seed) for seed in range(6)]
-MODEL = Nimble(20, 10, **SMALL).fit(IMAGES)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return Nimble(20, 10, **SMALL).fit(IMAGES)
 
 
 def test_independent_sources_are_found():
@@ -55,16 +59,16 @@ def test_means_over_cells():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
-def test_windows_against_a_plain_reading():
+def test_windows_against_a_plain_reading(fitted):
     """From the pixels of an image that needs no resizing to the averages of its first windows."""
     image = picture(48, 48, 9)
-    [one] = LocalSets(1, MODEL._describe([image]))
+    [one] = LocalSets(1, fitted._describe([image]))
     logs = np.vectorize(reference.log_image)(image)[..., np.newaxis]
-    shapes, scales = MODEL.distributions_
+    shapes, scales = fitted.distributions_
     n_places = (48 - 4) // 2 + 1
     ranks = np.empty((n_places, n_places, 8))
     for row, column, number in np.ndindex(ranks.shape):
-        r = reference.response(logs, MODEL.filters_[number], 2 * row, 2 * column)
+        r = reference.response(logs, fitted.filters_[number], 2 * row, 2 * column)
         ranks[row, column, number] = gennorm.cdf(abs(r), shapes[number], scale=scales[number]) * 2 - 1
     size = 3  # 24 pixels are 12 places, in 4 cells
     for values, (x, y) in zip(one.values[:5], one.positions[:5], strict=True):
@@ -75,8 +79,8 @@ def test_windows_against_a_plain_reading():
     )
 
 
-def test_descriptors():
-    sets = MODEL.transform(IMAGES)
+def test_descriptors(fitted):
+    sets = fitted.transform(IMAGES)
     assert isinstance(sets, LocalSets)
     one = sets[0]
     assert one.values.shape == (20, 12)
@@ -113,29 +117,29 @@ def test_saliency_draws_where_something_is():
     assert near["saliency"] > near["uniform"] + 0.2
 
 
-def test_flat_and_small_images():
-    [flat] = MODEL.transform(np.zeros((5, 7), dtype=np.uint8))
+def test_flat_and_small_images(fitted):
+    [flat] = fitted.transform(np.zeros((5, 7), dtype=np.uint8))
     assert flat.values.shape == (20, 12)
     assert np.all(np.isfinite(flat.values))
     few = Nimble(10_000, 10, **SMALL).fit(IMAGES).transform(IMAGES[0])[0]
     assert len(few) == 12 * 18  # all places of a window
 
 
-def test_fixations_depend_on_pixels_and_seed_alone():
-    expected = MODEL.transform(IMAGES)
+def test_fixations_depend_on_pixels_and_seed_alone(fitted):
+    expected = fitted.transform(IMAGES)
     for i in (0, 4):
-        np.testing.assert_array_equal(MODEL.transform(IMAGES[i])[0].values, expected[i].values)
-    for other in (clone(MODEL).set_params(n_jobs=2).fit(IMAGES), pickle.loads(pickle.dumps(MODEL))):
+        np.testing.assert_array_equal(fitted.transform(IMAGES[i])[0].values, expected[i].values)
+    for other in (clone(fitted).set_params(n_jobs=2).fit(IMAGES), pickle.loads(pickle.dumps(fitted))):
         np.testing.assert_array_equal(other.transform(IMAGES)[3].values, expected[3].values)
-    other = clone(MODEL).set_params(random_state=1).fit(IMAGES).transform(IMAGES)
+    other = clone(fitted).set_params(random_state=1).fit(IMAGES).transform(IMAGES)
     assert np.any(other[3].positions != expected[3].positions)
 
 
-def test_channels():
+def test_channels(fitted):
     """One for grey images, however they are stored; three where there is colour."""
     stacked = [np.repeat(image[..., np.newaxis], 3, axis=2) for image in IMAGES]
     model = Nimble(20, 10, **SMALL).fit(stacked)
-    assert model.filters_.shape == MODEL.filters_.shape == (8, 4, 4, 1)
+    assert model.filters_.shape == fitted.filters_.shape == (8, 4, 4, 1)
     colored = [as_bytes(picture(60, 75, seed, channels=3)) for seed in range(6)]
     model = Nimble(20, 10, **SMALL).fit(colored)
     assert model.filters_.shape == (8, 4, 4, 3)
@@ -143,9 +147,9 @@ def test_channels():
     np.testing.assert_allclose(model.filters_.sum(axis=(1, 2, 3)), 0, atol=1e-3)
 
 
-def test_images_are_read_when_asked():
+def test_images_are_read_when_asked(fitted):
     lazy = Lazy(6, lambda i: IMAGES[i])
-    sets = MODEL.transform(lazy)
+    sets = fitted.transform(lazy)
     assert lazy.asked == []
     assert len(sets[2]) == 20
     assert lazy.asked == [2]
@@ -205,12 +209,12 @@ def test_another_fit_does_not_change_what_was_transformed():
     np.testing.assert_array_equal(sets[0].values, before)
 
 
-def test_strips(monkeypatch):
+def test_strips(fitted, monkeypatch):
     """A strip grows with its short side: it is filtered in pieces, and refused beyond all bounds."""
     strip = np.random.default_rng(0).random((3, 60))
-    whole = MODEL.transform(strip)[0].values
+    whole = fitted.transform(strip)[0].values
     monkeypatch.setattr("nearboost.features.nimble.PLACES_AT_ONCE", 7)
-    np.testing.assert_allclose(MODEL.transform(strip)[0].values, whole, atol=1e-5)
+    np.testing.assert_allclose(fitted.transform(strip)[0].values, whole, atol=1e-5)
     message = "Image 0 is 2000000 x 1 pixels and would have to grow to 96,000,000 x 48; cut it, or leave it out"
     with pytest.raises(ValueError, match=message):
-        _ = MODEL.transform(np.zeros((1, 2_000_000), dtype=np.uint8))[0]
+        _ = fitted.transform(np.zeros((1, 2_000_000), dtype=np.uint8))[0]

@@ -10,7 +10,11 @@ from nearboost.neighbors import METHODS, Neighbors, NeighborSearch
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(30, 4)), np.arange(30) % 3
-GRAPH = NeighborSearch(X).graph(5)
+
+
+@pytest.fixture(scope="module")
+def neighbours():
+    return NeighborSearch(X).graph(5)
 
 
 def with_entry(array, value, place=(7, 2)):
@@ -38,15 +42,15 @@ def broken_sparse():
 
 @pytest.mark.parametrize("kind", [nb.N3Classifier, nb.UNNClassifier, nb.MLNNClassifier, nb.MAPBoostClassifier])
 @pytest.mark.parametrize("index", [-1, 30, 7, 2**31 + 3, 2**32 + 1, 2**63 - 1])
-def test_graphs(kind, index):
-    indices = with_entry(GRAPH.indices.astype(np.int64), index)
+def test_graphs(neighbours, kind, index):
+    indices = with_entry(neighbours.indices.astype(np.int64), index)
     with pytest.raises(ValueError, match="Row 7 of the graph"):
-        kind(5).fit(X, y, graph=(indices, GRAPH.distances))
+        kind(5).fit(X, y, graph=(indices, neighbours.distances))
 
 
-def test_a_graph_is_checked_as_it_will_be_used():
+def test_a_graph_is_checked_as_it_will_be_used(neighbours):
     """What is written into it later reaches no kernel."""
-    graph = Neighbors(GRAPH.indices.copy(), GRAPH.distances.copy())
+    graph = Neighbors(neighbours.indices.copy(), neighbours.distances.copy())
     model = nb.N3Classifier(5, n_rounds=3).fit(X, y, graph=graph)
     expected = model.prune(6).decision_function(X)
     graph.indices[:] = 2**30

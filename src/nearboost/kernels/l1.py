@@ -237,7 +237,7 @@ def code_lists(queries, samples, counts, X, Q, regularization, slacks, weights, 
         m, q, rest = counts[r], Q[r], rests[r]
         rows, w, slopes = all_rows[:m], weights[r, :m], all_slopes[:m]
         for j in range(m):
-            rows[j] = X[samples[r, j]]
+            copy(X[samples[r, j]], rows[j])
         solved[r] = improve(rows, q, regularization, slacks[r], w, slopes, rest, active, gram, lower, direction)
         n = list_weighted(w, active)
         settle(rows, q, regularization, w, rest, active[:n], gram, lower, direction, all_settled[:m])
