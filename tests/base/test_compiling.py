@@ -21,12 +21,19 @@ print(loss_value(EXP, 0.5))
 COMPILING, NO_CACHE = compiling.ANNOUNCEMENT, "compiled kernels cannot be kept"
 
 
+@pytest.fixture(scope="module")
+def used(tmp_path_factory):
+    """A copy of the package that has been run once, and what it said."""
+    site = tmp_path_factory.mktemp("used") / "site"
+    package = Path(nearboost.__file__).parent
+    shutil.copytree(package, site / "nearboost", ignore=shutil.ignore_patterns("__pycache__"))
+    return site, run(site)
+
+
 @pytest.fixture
-def site(tmp_path):
-    """A copy of the package that may be edited."""
-    package = tmp_path / "site" / "nearboost"
-    shutil.copytree(Path(nearboost.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    return package.parent
+def site(used, tmp_path):
+    """A copy that may be edited, kernels and all."""
+    return Path(shutil.copytree(used[0], tmp_path / "site"))
 
 
 def run(site, **environment):
@@ -42,8 +49,8 @@ def folders(site):
     return sorted(site.rglob("kernels-*"))
 
 
-def test_a_change_in_another_file_reaches_kernels_that_inlined_it(site):
-    before = run(site)
+def test_a_change_in_another_file_reaches_kernels_that_inlined_it(used, site):
+    before = used[1]
     assert COMPILING in before.stderr
     formulas = site / "nearboost" / "base" / "loss_formulas.py"
     formulas.write_text(formulas.read_text().replace("return np.exp(-margin)", "return 2.0 * np.exp(-margin)"))
@@ -52,32 +59,46 @@ def test_a_change_in_another_file_reaches_kernels_that_inlined_it(site):
     assert len(folders(site)) == 2
 
 
-def test_a_second_start_compiles_nothing_and_damaged_files_are_made_again(site):
-    expected = run(site).stdout
-    assert COMPILING not in run(site).stderr
+def test_a_second_start_compiles_nothing(used, site):
+    again = run(site)
+    assert again.stdout == used[1].stdout
+    assert again.stderr == ""
     assert not list((site / "nearboost").rglob("*.nb[ic]"))
+
+
+def test_damaged_files_are_made_again(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path)
+
+    def is_found():
+        fresh = compiling.kernel(double)
+        assert fresh(1.5) == 3.0
+        return bool(fresh.stats.cache_hits)
+
+    assert [is_found(), is_found()] == [False, True]
     for ending, kept in (("nbi", 0), ("nbi", -1), ("nbc", -1)):
-        for file in site.rglob(f"*.{ending}"):
+        for file in tmp_path.glob(f"*.{ending}"):
             file.write_bytes(file.read_bytes()[:kept])
-        damaged = run(site)
-        assert damaged.returncode == 0, damaged.stderr
-        assert damaged.stdout == expected
-        assert COMPILING in damaged.stderr
-    assert COMPILING not in run(site).stderr
+        assert [is_found(), is_found()] == [False, True]
+
+
+def double(x):
+    return 2.0 * x
 
 
 def test_without_a_place_to_write_every_start_compiles_and_says_so_once(site):
     """Folders cannot be made below a file, whoever asks."""
+    shutil.rmtree(site / "cache")
     (site / "cache").write_text("")
     (site / "nearboost" / "kernels" / "__pycache__").write_text("")
-    for _ in range(2):
-        done = run(site)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr.count(NO_CACHE) == 1
-        assert done.stderr.count(COMPILING) == 1
+    done = run(site)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(NO_CACHE) == 1
+    assert done.stderr.count(COMPILING) == 1
+    assert not list(site.rglob("*.nb[ic]"))
 
 
 def test_where_the_home_is_read_only_the_package_keeps_them(site):
+    shutil.rmtree(site / "cache")
     (site / "cache").write_text("")
     assert COMPILING in run(site).stderr
     again = run(site)
@@ -85,16 +106,17 @@ def test_where_the_home_is_read_only_the_package_keeps_them(site):
     assert [folder.parent.name for folder in folders(site)] == ["__pycache__"]
 
 
-def test_bounds_checks_get_a_folder_of_their_own(site):
-    run(site)
-    checked = run(site, NUMBA_BOUNDSCHECK="1")
-    assert COMPILING in checked.stderr
-    assert len(folders(site)) == 2
+def test_bounds_checks_get_a_folder_of_their_own(monkeypatch):
+    monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)
+    without = compiling.fingerprint()
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    assert compiling.fingerprint() != without
 
 
-def test_a_folder_of_the_users_choice(site, tmp_path):
-    run(site, NUMBA_CACHE_DIR=str(tmp_path / "mine"))
-    assert [folder.parent.name for folder in folders(tmp_path)] == ["mine"]
+def test_a_folder_of_the_users_choice(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "mine"))
+    assert compiling.cache_folder.__wrapped__() == tmp_path / "mine" / f"kernels-{compiling.fingerprint()}"
+    assert len(folders(tmp_path)) == 1
 
 
 def test_folders_that_were_not_used_for_long_are_removed(tmp_path):
