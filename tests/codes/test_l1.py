@@ -147,7 +147,7 @@ def test_what_has_no_weights():
 @pytest.mark.alone
 @pytest.mark.parametrize("neighborhood", [None, 50])
 def test_threads_and_pieces_do_not_matter(neighborhood, monkeypatch):
-    X, Q = random_rows(9, m=1000, n=70, d=20, dtype=np.float32)
+    X, Q = random_rows(9, m=400, n=70, d=20, dtype=np.float32)
     own = np.where(np.arange(70) % 2, np.arange(70), -1).astype(np.int32)
     expected = L1Dictionary(X, 0.2, neighborhood=neighborhood, n_jobs=1).codes(Q, own)
     for n_jobs, size, at_once in [(2, 64, 64), (2, 7, 3), (3, 1, 1), (1, 1000, 500)]:

@@ -73,7 +73,6 @@ def test_a_result_holds_what_the_report_needs(task):
     assert all(mistake["truth"] != mistake["said"] for mistake in result["mistakes"])
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     ("does", "reason"),
     [
@@ -99,7 +98,6 @@ def test_a_run_has_only_its_time(strange):
     assert time.monotonic() - started < 30
 
 
-@pytest.mark.alone
 def test_a_process_ends_with_its_parent(strange):
     task = strange("sleep")
     child = subprocess.Popen(
@@ -127,7 +125,6 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     assert os.listdir(tmp_path) == ["result.json"]
 
 
-@pytest.mark.alone
 def test_a_writer_killed_half_way_leaves_the_old_file(tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"status": "done"})

@@ -6,6 +6,7 @@ Images are float32, and inner loops run along their rows, so that they fill vect
 import numpy as np
 
 from nearboost.base.compiling import kernel
+from nearboost.kernels.arrays import copy
 
 N_DIRECTIONS, N_BINS = 8, 4
 ZERO, HALF, ONE, TWO, FOUR, EIGHT = (np.float32(number) for number in (0, 0.5, 1, 2, 4, 8))
@@ -218,7 +219,7 @@ def place_lines(half, lines, border, placed):
     """Transformed lines, less their borders, back at their places; what no line covers is 0."""
     placed[:] = 0
     for i in range(lines.size):
-        placed[lines[i]] = half[i, 2 * border : 2 * border + placed.shape[1]]
+        copy(half[i, 2 * border :], placed[lines[i]])
 
 
 @kernel(fastmath={"reassoc", "nsz", "contract"})

@@ -55,7 +55,7 @@ def visit(browser, tmp_path):
         page.close()
     assert told == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    assert len([url for url in asked if url.startswith("file:")]) == len(visits), "the page itself and nothing more"
+    assert len([url for url in asked if url.startswith("file:")]) == len(visits), "the page and nothing more"
 
 
 def column(page, caption, number):
