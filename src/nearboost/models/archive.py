@@ -249,6 +249,8 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
         raise ModelFileError(
             f"{path} is not a model file, or it is cut short or damaged ({one_line(message)}); fetch it again."
         ) from None
+    except MemoryError:
+        raise ModelFileError(f"{path} needs more memory than there is; load it on a larger machine.") from None
     except MISFITS as error:
         raise misfit(path, error) from None
 

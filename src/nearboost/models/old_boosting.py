@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nearboost.base.entries import ModelFileError
 from nearboost.models.old_records import Picked, Record, kept_parameters, same_attributes
 
 SHAPES = {"PlainVotes": "plain", "CodeVotes": "inn"}
@@ -50,6 +51,8 @@ def _voters(record: Record) -> dict[str, Any]:
     """What is searched, and what each row of it says."""
     numbers, search, labels = record["_searched_rows"], record["_search"], record["_labels"]
     places = np.searchsorted(record["_kept"], numbers)
+    if len(np.unique(places)) < len(places):  # SciPy would write beside its arrays where rows come many times
+        raise ModelFileError("holds rows that vote twice; it was changed or damaged.")
     rows = np.empty((0, record["n_features_in_"])) if search is None else search["rows.X"]
     rest = np.abs(record["_leverage.rest"])
     return {
@@ -70,7 +73,7 @@ def _prior(record: Record) -> Any:
     silence = record["_leverage.silence"]
     n_classes = 2 if record.get("_kept_recipe.rule.one_vs_all") else record["_labels.n_classes"]
     if not isinstance(silence, np.ndarray):
-        return np.zeros(record["_labels.members"].shape[1])
+        return np.zeros(min(record["_labels.members"].shape[1], len(record["classes_"])))
     return np.maximum((silence * (n_classes - 1) + 1) / n_classes, 0.0)
 
 

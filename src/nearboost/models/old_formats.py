@@ -4,13 +4,15 @@ Their objects are plain records, out of which a function for each class that has
 today's schema.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from nearboost.base.entries import ModelFileError, Part, Spec
-from nearboost.models.archive import Archive
+from nearboost.models.archive import MOST_VALUES, Archive
 from nearboost.models.files import MOST_NESTED, MOST_OBJECTS, Checked, checked_object
 from nearboost.models.names import MODULES, schema_of
 from nearboost.models.old_boosting import BOOSTING
@@ -26,6 +28,7 @@ def _of_neighbors(record: Record) -> Picked:
     return parameters, state | {"rows": record["_fit_X"], "codes": codes}
 
 
+SHARED_FREELY = 2**20  # bytes, of arrays that objects had in common, such as labels
 # For each class whose entries are not simply its old attributes.
 CONVERTERS: dict[str, Callable[[Record], Picked]] = {
     "sklearn.KNeighborsClassifier": _of_neighbors,
@@ -41,14 +44,32 @@ def read_checked(archive: Archive) -> Checked:
     root = Decoder(archive).decode(archive.header["root"])
     if not isinstance(root, Record):
         raise ModelFileError("holds no object; it was changed or damaged.")
-    return Conversion().object(root, "model")
+    checked = Conversion().object(root, "model")
+    arrays = list(arrays_in(checked))
+    distinct = {id(array): array.nbytes for array in arrays}
+    if sum(array.nbytes for array in arrays) > SHARED_FREELY + 2 * sum(distinct.values()):
+        raise ModelFileError("uses its arrays again and again; it was changed or damaged.")
+    return checked
+
+
+def arrays_in(value: Any) -> Iterator[NDArray[Any]]:
+    """The arrays of an object and its parts, as often as they are used."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif issparse(value):
+        yield value.data
+    elif isinstance(value, Checked):
+        yield from arrays_in([*value.parameters.values(), *value.state.values()])
+    elif type(value) in (list, tuple, dict):
+        for one in value.values() if type(value) is dict else value:
+            yield from arrays_in(one)
 
 
 class Conversion:
     """Records as objects of today; one that was met in several places becomes several, so they are counted."""
 
     def __init__(self) -> None:
-        self._n_objects = 0
+        self._n_objects = self._n_listed = 0
 
     def object(self, record: Record, where: str, fitted: bool = True) -> Checked:
         """A record with all records in it."""
@@ -74,6 +95,9 @@ class Conversion:
         if isinstance(value, Record):
             return self.object(value, where, fitted)
         if type(value) in (list, tuple):
+            self._n_listed += len(value)
+            if self._n_listed > MOST_VALUES:
+                raise ModelFileError("uses its lists again and again; it was changed or damaged.")
             return type(value)(self._parts(one, where, fitted) for one in value)
         return value
 

@@ -69,6 +69,8 @@ def _of_descriptors(record: Record) -> Picked:
     else:
         used |= {"neighborhood": None, "regularization": None}
         parts = [search["rows.X"] for search in evidence["_searches"]]
+        if len({id(part) for part in parts}) < len(parts):
+            raise ModelFileError("holds the descriptors of a class twice; it was changed or damaged.")
         rows, classes = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     state |= {"as_fitted": Record(record.name, parameters | used)}
     return parameters, state | {"descriptors": rows, "descriptor_classes": classes}

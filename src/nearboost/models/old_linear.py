@@ -27,8 +27,8 @@ def _of_linear(record: Record) -> Picked:
     return parameters, state | {
         "multilabel": record["_coding.multilabel"],
         "as_fitted": Record(record.name, parameters | record["_settled"]),
-        "risks": np.array(history["risk"], dtype=np.float64),
-        "accuracies": np.array(history["held_out_accuracy"], dtype=np.float64),
+        "risks": np.array(list(map(float, history["risk"]))),
+        "accuracies": np.array(list(map(float, history["held_out_accuracy"]))),
         "report_": _with_floats(record["report_"]),
         "total": total if len(total) else None,
     }

@@ -1,6 +1,6 @@
 """Objects of files of formats 1 and 2 as plain records; nothing that such a file names is imported."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,7 @@ class Decoder:
         self._archive = archive
         self._arrays: dict[int, NDArray[Any]] = {}
         self._records: dict[int, Record] = {}
-        self._made: dict[tuple[str, int], Any] = {}  # of arrays, each once
+        self._made: dict[tuple[Any, ...], Any] = {}  # of arrays, each once
         self._n_values = 0
 
     def decode(self, coded: Any, depth: int = 0) -> Any:
@@ -110,34 +110,41 @@ class Decoder:
         kind, shape, *parts = content
         if kind not in SPARSE or len(parts) != 3 or not all(type(n) is int and n >= 0 for n in shape):
             raise ModelFileError("holds a sparse matrix of no known kind.")
-        data, indices, indptr = (self.decode(part, depth) for part in parts)
+        numbers = [part["array"] for part in parts]
+        return self._once((kind, *shape, *numbers), lambda: self._matrix(kind, shape, numbers))
+
+    def _matrix(self, kind: str, shape: Sequence[int], numbers: Sequence[int]) -> Any:
+        data, indices, indptr = (self._array(number, 0) for number in numbers)
         by_rows = kind.startswith("csr")
         try:
             check_pointers(indptr, indices, *(shape if by_rows else shape[::-1]))
         except Misfit as misfit:
             raise ModelFileError(f"holds a sparse matrix that {misfit}; it was changed or damaged.") from None
-        made = (sparse.csr_array if by_rows else sparse.csc_array)((data, indices, indptr), shape=tuple(shape))
-        return made
+        return (sparse.csr_array if by_rows else sparse.csc_array)((data, indices, indptr), shape=tuple(shape))
 
     def _texts(self, content: Any, depth: int) -> NDArray[Any]:
-        return self._once("texts", content, as_objects)
+        return self._once(("texts", content["array"]), lambda: as_objects(self._array(content["array"], 0)))
 
     def _bytes(self, content: Any, depth: int) -> bytes:
-        return self._once("bytes", content, lambda array: array.astype(np.uint8).tobytes())
-
-    def _once(self, kind: str, content: Any, make: Callable[[NDArray[Any]], Any]) -> Any:
-        """What is made of an array is made once, however often a file names it."""
         number = content["array"]
-        if (kind, number) not in self._made:
-            self._made[kind, number] = make(self._array(number, 0))
-        return self._made[kind, number]
+        return self._once(("bytes", number), lambda: self._array(number, 0).astype(np.uint8).tobytes())
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What is made of arrays is made once, however often a file names it."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def _dict(self, content: Any, depth: int) -> dict[Any, Any]:
         return {self.decode(key, depth): self.decode(one, depth) for key, one in content}
 
     def _random_state(self, content: Any, depth: int) -> np.random.RandomState:
-        _, *state = self.decode(content, depth)
-        return random_state(state, "a random state")
+        _, keys, *rest = content["tuple"]
+
+        def made() -> np.random.RandomState:
+            return random_state([self._array(keys["array"], depth), *rest], "a random state")
+
+        return self._once(("random", keys["array"]), made)
 
     def _same(self, content: Any, depth: int) -> Record:
         return self._records[content]
