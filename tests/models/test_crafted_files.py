@@ -275,6 +275,27 @@ def test_parts_that_begin_with_a_step_that_does_nothing(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "m.nb").predict(queries()), model.predict(queries()))
 
 
+def test_numbers_that_no_step_takes(tmp_path):
+    """The classifier refused them, in words for somebody who fits it."""
+    path = tmp_path / "m.nb"
+    save(fitted(make_pipeline(StandardScaler(), nearboost.KNNClassifier(3))), path)
+    coded = json.loads(members(path)[HEADER])["root"]["parameters"]["steps"][0][1]["state"]["mean_"]
+    with_array(path, coded["array"], np.full(64, -1e308))
+    refused(path, "StandardScaler makes numbers that are not finite")
+    union = FeatureUnion([("one", fitted(PCA(2)))], transformer_weights={"one": float("inf")})
+    with pytest.raises(ValueError, match="transformer_weights must be finite"):
+        save(union, path)
+
+
+def test_steps_within_steps(tmp_path):
+    """Each level tried all parts again."""
+    model = fitted(PCA(2))
+    for _ in range(7):
+        model = FeatureUnion([("inner", model)])
+    with pytest.raises(ValueError, match="nested more than 6 times"):
+        save(model, tmp_path / "m.nb")
+
+
 def union_of(model, n):
     """A header in which one step stands again and again."""
 

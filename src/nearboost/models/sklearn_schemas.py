@@ -221,7 +221,7 @@ SCHEMAS: dict[str, Schema] = {
     "QuantileTransformer": of_rows(
         {
             "n_quantiles_": Size(1, name="n_quantiles"),
-            "references_": Array("float", ("n_quantiles",)),
+            "references_": Array("float", ("n_quantiles",), low=0, high=1),
             "quantiles_": Array("float", ("n_quantiles", "n_features")),
         }
     ),

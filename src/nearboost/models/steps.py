@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from nearboost.features.base import check_length
 from nearboost.models.files import MOST_TRIED
 
+MOST_DEEP = 6  # pipelines and unions in each other, each of which has its parts tried
 MOST_GROWTH = 16  # numbers that transformers may give for each number that they take or hold
 
 
@@ -21,9 +23,12 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
     if not names or len(set(names)) != len(names):
         raise ValueError(f"{type(whole).__name__} needs steps under different names, and has {names}.")
     weights = getattr(whole, "transformer_weights", None) or {}
-    numbers = isinstance(weights, Mapping) and all(isinstance(one, int | float) for one in weights.values())
-    if not numbers or not set(weights) <= set(names):
+    if not isinstance(weights, Mapping) or not set(weights) <= set(names):
         raise ValueError("transformer_weights must give numbers to names of transformers.")
+    if not all(isinstance(one, int | float) and isfinite(one) for one in weights.values()):
+        raise ValueError("transformer_weights must be finite numbers.")
+    if _depth(whole) > MOST_DEEP:
+        raise ValueError(f"Pipelines and unions are nested more than {MOST_DEEP} times; use fewer.")
     parts = _parts(whole)
     must_transform = parts[:-1] if isinstance(whole, Pipeline) else parts
     for part in must_transform:
@@ -32,19 +37,12 @@ def check_steps(whole: Pipeline | FeatureUnion) -> None:
     if isinstance(whole, Pipeline):
         for one, other in pairwise(parts):
             check_fit(one, other)
-    else:
-        check_united(parts)
+    elif (
+        len({wanted_by(part)[0] for part in parts}) > 1 or len({wanted_by(part)[1] for part in parts} - {None}) > 1
+    ):
+        raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
     if not hasattr(whole, "predict"):  # a classifier holds arrays as wide as its rows
         check_growth(whole)
-
-
-def check_united(parts: Sequence[Any]) -> None:
-    """Refuse parts of a union that do not all take the same, or do not give rows."""
-    kinds, widths = {wanted_by(part)[0] for part in parts}, {wanted_by(part)[1] for part in parts} - {None}
-    if len(kinds) > 1 or len(widths) > 1:
-        raise ValueError("FeatureUnion needs steps that all take the same rows, and these differ.")
-    if any(given_by(part)[0] != "rows" for part in parts):
-        raise ValueError("FeatureUnion needs steps that give rows; put an encoder after local descriptors.")
 
 
 def check_growth(whole: Pipeline | FeatureUnion) -> None:
@@ -101,11 +99,15 @@ def given_by(part: Any) -> tuple[str, int | None]:
         parts = _parts(part)
         return given_by(parts[-1]) if parts else ("rows", None)
     if isinstance(part, FeatureUnion):
-        parts = _parts(part)
-        widths = [width for _, width in map(given_by, parts) if width is not None]
-        return "rows", sum(widths) if len(widths) == len(parts) else None
+        given = [given_by(one) for one in _parts(part)]
+        if any(kind != "rows" for kind, _ in given):
+            raise ValueError("FeatureUnion needs steps that give rows; put an encoder after local descriptors.")
+        widths = [width for _, width in given if width is not None]
+        return "rows", sum(widths) if len(widths) == len(given) else None
     if type(part).__module__.startswith("sklearn."):
         answer = _answer(part, "transform")
+        if answer is not None and not np.isfinite(answer).all():
+            raise ValueError(f"{type(part).__name__} makes numbers that are not finite of a row of ones.")
         return "rows", None if answer is None else answer.shape[1]
     return getattr(part, "gives", "rows"), getattr(part, "_n_features_out", None)
 
@@ -122,6 +124,12 @@ def _parts(whole: Pipeline | FeatureUnion) -> Sequence[Any]:
     """The steps that do something."""
     steps, idle = (whole.steps, "passthrough") if isinstance(whole, Pipeline) else (whole.transformer_list, "drop")
     return [step for _, step in steps if not (isinstance(step, str) and step == idle)]
+
+
+def _depth(part: Any) -> int:
+    """How often pipelines and unions stand in each other."""
+    inside = _parts(part) if isinstance(part, Pipeline | FeatureUnion) else None
+    return 0 if inside is None else 1 + max(map(_depth, inside), default=0)
 
 
 def _in_words(kind: str | None, width: int | None) -> str:
