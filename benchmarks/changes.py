@@ -2,7 +2,7 @@
 
 50,000 rows of 128 features in 20 classes, of which 1% go or come. Rows are Gaussian in 16 dimensions, spread over
 the 128 with a little noise: as with descriptors, and not with Gaussians in 128 dimensions, no row is the
-neighbour of thousands.
+neighbour of thousands. ``--isotropic`` takes Gaussians in 128 dimensions instead.
 
 1. The repair of the neighbour graph against a new one, with and without spare columns.
 2. The whole call against a fit on the same rows, for each boosted classifier, beside learning alone on a given
@@ -57,19 +57,22 @@ def in_turn(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float
     return {name: median(found) for name, found in times.items()}
 
 
-def rows_and_changes() -> tuple[Any, Any, Any]:
+def rows_and_changes(isotropic: bool) -> tuple[Any, Any, Any]:
     """All rows with their classes, the last of which come later; and which of the first stay."""
     rng, n_rows = np.random.default_rng(0), N_ROWS + CHANGED
     y = rng.integers(N_CLASSES, size=n_rows)
     inside = rng.standard_normal((N_CLASSES, N_INSIDE))[y] + rng.standard_normal((n_rows, N_INSIDE))
     spread = inside @ rng.standard_normal((N_INSIDE, N_FEATURES)) / np.sqrt(N_INSIDE)
-    X = (spread + 0.3 * rng.standard_normal((n_rows, N_FEATURES))).astype(np.float32)
-    return X, y, np.sort(rng.permutation(N_ROWS)[CHANGED:])
+    noise = rng.standard_normal((n_rows, N_FEATURES))
+    X = spread + 0.3 * noise
+    if isotropic:
+        X = rng.standard_normal((N_CLASSES, N_FEATURES))[y] * np.sqrt(N_INSIDE / N_FEATURES) + noise
+    return X.astype(np.float32), y, np.sort(rng.permutation(N_ROWS)[CHANGED:])
 
 
-def repairs(rounds: int) -> Row:
+def repairs(rounds: int, isotropic: bool) -> Row:
     """A new graph, the price of spare columns, and repairs."""
-    X, _, stay = rows_and_changes()
+    X, _, stay = rows_and_changes(isotropic)
     first, everyone = X[:N_ROWS], np.arange(N_ROWS)
     NeighborSearch(X[:2_000]).graph(K)  # loads the kernels
     graphs = {"": NeighborSearch(first).graph(K), ", spare columns": NeighborSearch(first).graph(K + SPARE)}
@@ -83,9 +86,9 @@ def repairs(rounds: int) -> Row:
     return in_turn(calls, rounds)
 
 
-def whole_calls(rounds: int) -> list[Row]:
+def whole_calls(rounds: int, isotropic: bool) -> list[Row]:
     """Seconds of fits and of changes, and whether these end alike."""
-    X, y, stay = rows_and_changes()
+    X, y, stay = rows_and_changes(isotropic)
     gone = np.setdiff1d(np.arange(N_ROWS), stay)
     results = []
     for name, (model, target) in CLASSIFIERS.items():
@@ -137,13 +140,17 @@ def main() -> None:
     """Measure, write and print; or print what was written."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--isotropic", action="store_true", help="rows with as many inner dimensions as features")
     parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
     options = parser.parse_args()
+    isotropic = options.isotropic
+    name = "changes-isotropic" if isotropic else "changes"
     if not options.show:
         before = os.getloadavg()
-        found = {"repairs": repairs(2 * options.rounds + 1), "whole_calls": whole_calls(options.rounds)}
-        write_results("changes", {"load_before": before, **found, "load_after": os.getloadavg()})
-    print(report(read_results("changes")))
+        graphs, calls = repairs(2 * options.rounds + 1, isotropic), whole_calls(options.rounds, isotropic)
+        found = {"repairs": graphs, "whole_calls": calls}
+        write_results(name, {"load_before": before, **found, "load_after": os.getloadavg()})
+    print(report(read_results(name)))
 
 
 if __name__ == "__main__":
