@@ -96,14 +96,16 @@ class NetworkEntry(Spec):
 
     fields = Fields({"name": Text(1000), "content": Array("uint8", (None,))})
 
+    def kept(self, value: Any) -> Network:
+        return value if isinstance(value, Network) else Network.read(value)
+
     def check(self, value: Any, sizes: Sizes) -> None:
         if not isinstance(value, Network):
             raise Misfit("must be a network")
 
     def encode(self, value: Any, where: str, writer: Writer) -> Coded:
-        network = value if isinstance(value, Network) else Network.read(value)
-        content = np.frombuffer(network.content, np.uint8)
-        return self.fields.encode({"name": network.name, "content": content}, where, writer)
+        content = np.frombuffer(value.content, np.uint8)
+        return self.fields.encode({"name": value.name, "content": content}, where, writer)
 
     def decode(self, coded: Coded, where: str, reader: Reader) -> Network:
         found = self.fields.decode(coded, where, reader)

@@ -203,7 +203,8 @@ class FileWriter:
         self._inside.append(id(value))
         outside, self._fitted = self._fitted, self._fitted and fitted
         schema = schema_of(name)
-        given = {key: getattr(value, key) for key in parameters_of(type(value)) if key not in schema.dropped}
+        keys = [key for key in parameters_of(type(value)) if key not in schema.dropped]
+        given = {key: schema.kind_of(key).kept(getattr(value, key)) for key in keys}
         schema.check_parameters(given, where, cannot_be_saved)
         parameters = {key: schema.kind_of(key).encode(one, f"{where}.{key}", self) for key, one in given.items()}
         check_parameters(value)

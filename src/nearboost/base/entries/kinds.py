@@ -42,6 +42,10 @@ class Reader(Protocol):
 class Spec:
     """One kind of entry. The default takes what JSON can say as it is."""
 
+    def kept(self, value: Any) -> Any:
+        """What is kept of a value when it is saved."""
+        return value
+
     def check(self, value: Any, sizes: Sizes) -> None:
         """Raise `Misfit` unless the value may stand here; lengths are compared with, or added to, ``sizes``."""
         raise NotImplementedError
