@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nearboost.features.clustering import k_means
 from nearboost.features.gmm import DiagonalGMM
+from nearboost.neighbors import k_means
 from reference import mixture as reference
 
 
@@ -127,7 +127,7 @@ def test_awkward_rows():
 @pytest.mark.alone
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_do_not_matter(n_jobs, monkeypatch):
-    monkeypatch.setattr("nearboost.features.clustering.ROWS_PER_PIECE", 300)
+    monkeypatch.setattr("nearboost.features.mixture.ROWS_PER_PIECE", 300)
     X = clusters(2000).astype(np.float32)
     one, other = DiagonalGMM(4, n_jobs=1).fit(X), DiagonalGMM(4, n_jobs=n_jobs).fit(X)
     for name in ("weights_", "means_", "variances_"):
@@ -180,7 +180,7 @@ def test_k_means_finds_clusters():
 def test_k_means_fills_empty_clusters(monkeypatch):
     X = clusters(200, spread=20.0).astype(np.float32)
     bad = np.vstack([X[:2], np.full((2, 5), 1e6)]).astype(np.float32)
-    monkeypatch.setattr("nearboost.features.clustering._spread_seeds", lambda rows, n, seed: bad.copy())
+    monkeypatch.setattr("nearboost.neighbors.clustering._spread_seeds", lambda rows, n, seed: bad.copy())
     _, labels = k_means(X, 4)
     assert len(np.unique(labels)) == 4
 

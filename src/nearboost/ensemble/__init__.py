@@ -1,1 +1,1 @@
-"""One classifier for each part of a long descriptor."""
+"""Several classifiers, or several scores, in one."""

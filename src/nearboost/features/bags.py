@@ -9,7 +9,7 @@ from nearboost.base.local_sets import LocalSet
 from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_whole
 from nearboost.features.base import DESCRIPTOR_LENGTH, NORMS, SetEncoder, as_seed, normalised, numbers
-from nearboost.features.clustering import k_means, nearest_centers
+from nearboost.neighbors import k_means, nearest_centers
 
 
 class BagOfFeatures(SetEncoder):

@@ -16,17 +16,17 @@ from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_map, check_not_negative, check_positive, check_whole, validate_rows
 from nearboost.features.base import as_seed, numbers
-from nearboost.features.clustering import (
+from nearboost.features.mixture import (
     ROWS_PER_BLOCK,
     Mixture,
     Posterior,
     Scale,
     Sums,
     expected_sums,
-    k_means,
     moments_of,
     pieces,
 )
+from nearboost.neighbors import k_means
 
 ROWS_TO_START = 2**16  # for k-means
 EMPTY = 1e-3  # rows: a component with less to itself is given half of the largest one

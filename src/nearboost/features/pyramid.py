@@ -12,8 +12,8 @@ from nearboost.base.local_sets import LocalSet
 from nearboost.base.schema import Schema
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole, check_wholes
 from nearboost.features.base import DESCRIPTOR_LENGTH, SetEncoder, as_seed, check_length, numbers
-from nearboost.features.clustering import k_means
 from nearboost.features.codings import CODINGS, REGULARIZATION, Coding, learn_atoms
+from nearboost.neighbors import k_means
 
 POOLINGS = ("max", "mean")
 NORMALIZATIONS = {"l1": 1, "l2": 2}

@@ -5,6 +5,7 @@ of ``METHODS``. `MeasuredRows` are the rows it searches: how they are measured, 
 distances, which exact codes build on as well.
 """
 
+from nearboost.neighbors.clustering import k_means, nearest_centers
 from nearboost.neighbors.exact import (
     METRICS,
     ROUNDING,
@@ -32,8 +33,10 @@ __all__ = [
     "as_csr",
     "check_graph",
     "half_squares",
+    "k_means",
     "keep_rows",
     "largest_values",
+    "nearest_centers",
     "powers_of_two",
     "repair_graph",
     "transpose",
