@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.validation import check_positive, check_whole, validate_rows
+from nearboost.base.validation import validate_rows
 from nearboost.boosting.engine import Leverage
 from nearboost.losses import get_loss
 from nearboost.neighbors import Neighbors, NeighborSearch
-from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.classifier import RankingClassifierMixin
 from nearboost.problem.held_out import Probabilities, leading_class, two_sided
 from nearboost.problem.targets import Labels
 from nearboost.votes import VoteRule, Votes, cast_votes
@@ -63,7 +63,7 @@ class Explanation:
         return score + self.intercept
 
 
-class LeveragedVote(ScoredClassifierMixin):
+class LeveragedVote(RankingClassifierMixin):
     """Queries of a fitted classifier; `LeveragedNeighborsClassifier` fits what is declared here."""
 
     loss: str
@@ -77,6 +77,10 @@ class LeveragedVote(ScoredClassifierMixin):
     _searched_rows: NDArray[np.int64]
     _may_vote: NDArray[np.int64] | None
     _vote_rule: VoteRule
+
+    @property
+    def _answers_several(self) -> bool:
+        return self._labels.multilabel
 
     @property
     def voters_(self) -> NDArray[np.int64]:
@@ -104,62 +108,6 @@ class LeveragedVote(ScoredClassifierMixin):
         """
         scores = np.concatenate(list(self._score_blocks(X)))
         return scores if scores.shape[1] > 1 or self._labels.multilabel else scores.ravel()
-
-    def predict(
-        self, X: ArrayLike, *, reject_below: float | None = None, reject_label: Any = None
-    ) -> NDArray[Any]:
-        """The class with the largest score; for multilabel problems, every label with a positive score.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-        reject_below : float or None, default=None
-            Reject samples whose largest probability is below this. None rejects nothing.
-        reject_label : object, default=None
-            The answer for rejected samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Class labels, or a 0/1 matrix for multilabel problems.
-        """
-        check_is_fitted(self)
-        check_positive("reject_below", reject_below, most=1.0, optional=True)
-        if reject_below is None:
-            return super().predict(X)
-        if self._labels.multilabel:
-            raise ValueError("reject_below is for single-label problems; threshold predict_proba for labels.")
-        predicted, probabilities = self.predict_with_proba(X)
-        kept = probabilities.max(axis=1) >= reject_below
-        answers = [label if keep else reject_label for label, keep in zip(predicted, kept, strict=True)]
-        return np.array(answers, dtype=None if _fits(reject_label, predicted) else object)
-
-    def predict_top(self, X: ArrayLike, n: int) -> NDArray[Any]:
-        """The n classes with the largest scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-        n : int
-            Number of classes per row.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n)
-            Class labels, best first; ties in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        check_whole("n", n)
-        if self._labels.multilabel:
-            raise ValueError("predict_top ranks classes of single-label problems; sort predict_proba for labels.")
-        if n > len(self.classes_):
-            raise ValueError(
-                f"n={n} is more than the {len(self.classes_)} classes; use {len(self.classes_)} or fewer."
-            )
-        order = [np.argsort(-two_sided(scores), axis=1, kind="stable")[:, :n] for scores in self._score_blocks(X)]
-        return self.classes_[np.concatenate(order)]
 
     def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
         """The papers' posteriors f(H_c), one per class.
@@ -238,10 +186,3 @@ class LeveragedVote(ScoredClassifierMixin):
         for begin in range(0, len(X), size):
             _, votes = self._vote(X[begin : begin + size])
             yield self._leverage.scores(votes) + self.intercept_
-
-
-def _fits(label: Any, labels: NDArray[Any]) -> bool:
-    """Whether a reject label can stand in an array of such labels without changing it."""
-    return (labels.dtype.kind in "iu" and isinstance(label, int | np.integer)) or (
-        labels.dtype.kind == "U" and isinstance(label, str)
-    )

@@ -7,6 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.validation import check_positive, check_whole
+from nearboost.problem.held_out import two_sided
 
 
 class ScoredClassifierMixin:
@@ -84,6 +88,76 @@ class ScoredClassifierMixin:
         answers = [(self._labels_from(one), self._probabilities_from(one)) for one in self._score_blocks(X)]
         labels, probabilities = zip(*answers, strict=True)
         return np.concatenate(labels), np.concatenate(probabilities)
+
+
+class RankingClassifierMixin(ScoredClassifierMixin):
+    """Also the best few classes, and no answer where the classifier is not sure enough."""
+
+    @property
+    def _answers_several(self) -> bool:
+        """Whether answers are several labels, as multilabel problems want."""
+        return False
+
+    def predict(self, X: Any, *, reject_below: float | None = None, reject_label: Any = None) -> NDArray[Any]:
+        """The class with the largest score; for multilabel problems, every label with a positive score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+        reject_below : float or None, default=None
+            Reject samples whose largest probability is below this. None rejects nothing.
+        reject_label : object, default=None
+            The answer for rejected samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Class labels, or a 0/1 matrix for multilabel problems.
+        """
+        check_is_fitted(self)
+        check_positive("reject_below", reject_below, most=1.0, optional=True)
+        if reject_below is None:
+            return super().predict(X)
+        if self._answers_several:
+            raise ValueError("reject_below is for single-label problems; threshold predict_proba for labels.")
+        predicted, probabilities = self.predict_with_proba(X)
+        kept = probabilities.max(axis=1) >= reject_below
+        answers = [label if keep else reject_label for label, keep in zip(predicted, kept, strict=True)]
+        return np.array(answers, dtype=None if _fits(reject_label, predicted) else object)
+
+    def predict_top(self, X: Any, n: int) -> NDArray[Any]:
+        """The n classes with the largest scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+        n : int
+            Number of classes per row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n)
+            Class labels, best first; ties in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        check_whole("n", n)
+        if self._answers_several:
+            raise ValueError("predict_top ranks classes of single-label problems; sort predict_proba for labels.")
+        if n > len(self.classes_):
+            raise ValueError(
+                f"n={n} is more than the {len(self.classes_)} classes; use {len(self.classes_)} or fewer."
+            )
+        order = [np.argsort(-two_sided(scores), axis=1, kind="stable")[:, :n] for scores in self._score_blocks(X)]
+        return self.classes_[np.concatenate(order)]
+
+
+def _fits(label: Any, labels: NDArray[Any]) -> bool:
+    """Whether a reject label can stand in an array of such labels without changing it."""
+    return (labels.dtype.kind in "iu" and isinstance(label, int | np.integer)) or (
+        labels.dtype.kind == "U" and isinstance(label, str)
+    )
 
 
 def voters_of(classifier: Any) -> NDArray[np.int64]:
