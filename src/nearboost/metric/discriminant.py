@@ -91,22 +91,17 @@ class SoftDiscriminant(LinearMetric):
         """
         self.check_parameters()
         X, y = validate_rows(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        n_classes, encoded = self._encode(y)
+        _, encoded = self._encode(y)
         check_spread(X)
         counts = np.bincount(encoded)
         means = class_means(X, encoded, counts)
         covariance = covariance_within(X, encoded, means)
-        self.mean_ = counts @ means / len(X)
-        between = np.sqrt(counts / len(X))[:, None] * (means - self.mean_)
-        if not np.sqrt(np.trace(covariance)) > NO_SPREAD * np.linalg.norm(between):
+        found = Discriminants(covariance, means, counts)
+        if not np.sqrt(np.trace(covariance)) > NO_SPREAD * np.linalg.norm(found.between):
             raise ValueError("The rows of each class are all equal; give classes with rows that differ.")
-        # Compared after whitening, a difference of means counts in units of the spread within classes.
-        whitening = inverse_root(shrunk(covariance, self.shrinkage))
-        _, spreads, directions = np.linalg.svd(between @ whitening, full_matrices=False)
-        discriminants = directions[spreads > NO_SPREAD * max(1.0, spreads[0])][: n_classes - 1]
-        self.n_discriminants_ = len(discriminants)
-        favoured = discriminants.T @ (discriminants @ whitening)
-        self.components_ = self.rest * whitening + (1 - self.rest) * favoured
+        self.mean_ = found.mean
+        directions, self.n_discriminants_ = found.directions(self.shrinkage, self.rest)
+        self.components_ = found.vectors @ directions.T
         return self
 
     def check_parameters(self) -> None:
@@ -154,14 +149,32 @@ def covariance_within(
     return total / len(X)
 
 
-def shrunk(covariance: NDArray[np.float64], shrinkage: float) -> NDArray[np.float64]:
-    """Drawn towards the sphere of the same trace."""
-    sphere = np.trace(covariance) / len(covariance)
-    return (1 - shrinkage) * covariance + shrinkage * sphere * np.eye(len(covariance))
+class Discriminants:
+    """One eigendecomposition of the covariance within classes, which serves every shrinkage and rest.
 
+    Parameters
+    ----------
+    within : covariance within classes
+    means : mean of each class
+    counts : rows of each class, or their weight
+    """
 
-def inverse_root(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """M^(−1/2) of a positive definite matrix."""
-    values, vectors = np.linalg.eigh(matrix)
-    root: NDArray[np.float64] = vectors / np.sqrt(values) @ vectors.T
-    return root
+    def __init__(
+        self, within: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.number[Any]]
+    ) -> None:
+        self.mean = counts @ means / counts.sum()
+        values, self.vectors = np.linalg.eigh(within)
+        self.values = np.maximum(values, 0.0)
+        self.between = np.sqrt(counts / counts.sum())[:, np.newaxis] * (means - self.mean) @ self.vectors
+
+    def directions(self, shrinkage: float, rest: float) -> tuple[NDArray[np.float64], int]:
+        """The matrix that rows less the mean are multiplied by, and how many directions count fully.
+
+        Rotated into the eigenvectors, which no distance notices.
+        """
+        # Compared after whitening, a difference of means counts in units of the spread within classes.
+        scales = 1 / np.sqrt((1 - shrinkage) * self.values + shrinkage * self.values.mean())
+        _, spreads, found = np.linalg.svd(self.between * scales, full_matrices=False)
+        found = found[spreads > NO_SPREAD * max(1.0, spreads[0])][: len(self.between) - 1]
+        rotated = rest * np.diag(scales) + (1 - rest) * (scales[:, np.newaxis] * found.T) @ found
+        return self.vectors @ rotated, len(found)
