@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nearboost.boosting.mlnn import MLNNClassifier
     from nearboost.boosting.n3 import N3Classifier
     from nearboost.boosting.unn import UNNClassifier
+    from nearboost.ensemble.nearboost import NearBoostClassifier
     from nearboost.ensemble.split import SplitClassifier
     from nearboost.inn.classifier import INNClassifier
     from nearboost.inn.coder import INNCoder
@@ -47,6 +48,7 @@ __all__ = [
     "Model",
     "N3Classifier",
     "NaiveBayesNN",
+    "NearBoostClassifier",
     "NeighborSearch",
     "Neighbors",
     "SLNDClassifier",
@@ -65,6 +67,7 @@ _HOME = {
     "Model": "nearboost.models",
     "load": "nearboost.models",
     "save": "nearboost.models",
+    "NearBoostClassifier": "nearboost.ensemble.nearboost",
     "SplitClassifier": "nearboost.ensemble.split",
     "LinearSGDClassifier": "nearboost.linear.sgd",
     "SLNDClassifier": "nearboost.linear.slnd",

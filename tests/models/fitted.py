@@ -59,6 +59,8 @@ def two_labels():
 
 
 CLASSIFIERS = {
+    "nearboost": lambda: nb.NearBoostClassifier(),
+    "nearboost of few": lambda: nb.NearBoostClassifier(0.2, class_weight="balanced"),
     "knn": lambda: nb.KNNClassifier(5),
     "knn by distance": lambda: nb.KNNClassifier(5, vote_weights="gaussian"),
     "unn": lambda: nb.UNNClassifier(),

@@ -90,6 +90,7 @@ def network() -> Path:
 
 
 OF_ROWS: dict[str, Callable[[], Any]] = {
+    "NearBoostClassifier": lambda: nb.NearBoostClassifier(random_state=0),
     "KNNClassifier": nb.KNNClassifier,
     "N3Classifier": lambda: nb.N3Classifier(random_state=0),
     "UNNClassifier": lambda: nb.UNNClassifier(random_state=0),

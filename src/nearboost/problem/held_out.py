@@ -1,5 +1,6 @@
 """Rows held out of learning: which they are, and the probabilities that their scores calibrate."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,6 +15,8 @@ from nearboost.problem.targets import Labels
 FEW_ROWS = 10_000  # up to here every row is held out once, in folds; beyond, one fold of so many rows at most
 N_FOLDS = 5
 SHARE, ENOUGH = 5, 20_480  # a single part is a fifth of the rows, or so many
+TINY, SMALL, LARGE = 300, 800, 3_000  # rows, for cross-fitting every choice
+MOST_HELD_OUT = 1_000  # rows of a fold, of a large set
 _MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and `fit` stays fast
 _LARGEST_INVERSE = 1e6
 
@@ -61,6 +64,45 @@ def hold_out(labels: Labels, groups: NDArray[np.integer], seed: int) -> NDArray[
     n_parts = min(max(SHARE, labels.n_rows // ENOUGH), n_groups)  # at least one of few groups
     fold_of_row = number_folds(labels, groups, n_parts, np.random.default_rng(seed).random)
     return np.flatnonzero(fold_of_row == n_parts // 2)
+
+
+def deal_cross_folds(
+    labels: Labels, groups: NDArray[np.integer], random_state: np.random.RandomState
+) -> list[NDArray[np.int64]]:
+    """Rows of each fold to choose everything by: three folds, five of few rows, three times five of very few.
+
+    Of a large set, three folds of a thousand rows are held out in turn. None where every class has one group.
+    """
+    n_rows = labels.n_rows
+    _, first_row = np.unique(groups, return_index=True)
+    n_folds = min(5 if n_rows < SMALL else 3, int(np.bincount(labels.classes(first_row)).max()))
+    if n_folds < 2:
+        return []
+    n_parts = n_folds if n_rows <= LARGE else max(n_folds, -(-n_rows // MOST_HELD_OUT))
+    folds = []
+    for _ in range(3 if n_rows < TINY else 1):
+        fold_of_row = number_folds(labels, groups, n_parts, random_state.random_sample)
+        folds += [np.flatnonzero(fold_of_row == fold) for fold in range(n_folds)]
+    return [fold for fold in folds if 0 < len(fold) < n_rows]
+
+
+def mark_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number for each row that depends on its values alone; equal rows have the same."""
+    digests = (hashlib.blake2b((row + 0.0).tobytes(), digest_size=8).digest() for row in X)  # −0 becomes 0
+    return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+def join_equal_rows(marks: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Groups in which equal rows are together: a copy of a row tells all about it."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, contents = np.unique(marks, return_inverse=True)
+    _, given = np.unique(groups, return_inverse=True)
+    n_nodes = contents.max() + given.max() + 2  # a group and a content are joined by each row that has both
+    joined = (np.ones(len(marks), dtype=np.int8), (contents, contents.max() + 1 + given))
+    _, numbers = connected_components(coo_array(joined, shape=(n_nodes, n_nodes)), directed=False)
+    return np.unique(numbers[contents], return_inverse=True)[1].astype(np.int32)
 
 
 class Probabilities(Protocol):

@@ -1,0 +1,192 @@
+"""Two scores of a query from codes over the training rows: the vote of all, and the residual inside each class."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+REGULARIZATION, N_TERMS = 0.3, 12
+MOST_FOR_ALL = 1_500  # rows; beyond, the vote is among the nearest
+N_NEAR = 100
+MOST_GAPS = 2**27  # numbers, of distances within classes: half a gigabyte
+GAPS_PER_NUMBER = 64  # of the rows: distances of short rows are made for each query instead
+FARTHEST = 1e29  # half squared distance; what kernels take for a row that may not be picked lies beyond
+QUERIES_AT_ONCE, SCORES_AT_ONCE = 256, 2**24
+Rows = NDArray[np.float32]
+Groups = NDArray[np.int32]
+
+
+def term_weights() -> NDArray[np.float32]:
+    """w_t = λ/(1+λ)^t."""
+    return (REGULARIZATION * (1 + REGULARIZATION) ** -np.arange(1.0, N_TERMS + 1)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Rows picked for some queries, among all and inside each class, and the squared residuals of the latter."""
+
+    voters: NDArray[np.int32]  # (queries, terms)
+    members: NDArray[np.int32]  # (queries, classes, terms); −1 where no row of the class is allowed
+    squares: NDArray[np.float32]  # (queries, classes); NaN there
+
+
+class CodedRows:
+    """Training rows in the metric, which queries are coded by.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+    classes : class number of each row
+    n_classes : number of classes, all of which have rows
+    weight : what each row counts in the vote
+    """
+
+    def __init__(
+        self, rows: Rows, classes: NDArray[np.integer], n_classes: int, weight: NDArray[np.float64]
+    ) -> None:
+        self.order = np.argsort(classes, kind="stable")
+        self.rows = np.ascontiguousarray(rows[self.order])
+        self.classes, self.n_classes = classes[self.order], n_classes
+        self.weight = weight[self.order]
+        self.norms = 0.5 * np.einsum("ij,ij->i", self.rows, self.rows)
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=n_classes))])
+        self.terms = term_weights()
+        everything = np.array([0, len(rows)])
+        self._all_rows: PartsWithGaps | NearbyParts
+        self._by_class: PartsWithGaps | NearbyParts
+        if len(rows) <= MOST_FOR_ALL:
+            gaps = gaps_within(self.rows, self.norms, everything)
+            self._all_rows = PartsWithGaps(self, everything, gaps)
+            self._by_class = PartsWithGaps(self, self.starts, gaps.within(self.starts))
+        else:
+            self._all_rows = NearbyParts(self, everything)
+            most = min(MOST_GAPS, max(MOST_FOR_ALL**2, GAPS_PER_NUMBER * self.rows.size))
+            few = np.sum(np.diff(self.starts) ** 2) <= most
+            self._by_class = (
+                PartsWithGaps(self, self.starts, gaps_within(self.rows, self.norms, self.starts))
+                if few
+                else NearbyParts(self, self.starts)
+            )
+
+    def halves(self, Q: Rows) -> Rows:
+        """½|q − x|²."""
+        products = Q @ self.rows.T
+        np.subtract(self.norms, products, out=products)
+        products += 0.5 * np.einsum("ij,ij->i", Q, Q)[:, np.newaxis]
+        return kept_near(products)
+
+    def code(self, Q: Rows, groups: NDArray[np.int32], own_groups: NDArray[np.int32]) -> Codes:
+        """Codes of queries over rows of other groups; no row has the group −1."""
+        halves = self.halves(Q)
+        groups = groups[self.order]
+        voters, _ = self._all_rows.code(halves, groups, own_groups)
+        members, squares = self._by_class.code(halves, groups, own_groups)
+        return Codes(voters[:, 0], members, squares)
+
+    def scores(self, codes: Codes) -> tuple[Rows, Rows]:
+        """Vote and residual, one column for each class."""
+        n_queries, n_classes = codes.squares.shape
+        cells = np.arange(n_queries)[:, np.newaxis] * n_classes + self.classes[codes.voters]
+        counted = self.terms * self.weight[codes.voters]
+        vote = np.bincount(cells.ravel(), counted.ravel(), n_queries * n_classes).reshape(codes.squares.shape)
+        return vote.astype(np.float32), relative_residuals(codes.squares)
+
+
+class Gaps(NamedTuple):
+    """Half squared distances between rows of one part; those of row r of part p begin at place_p + r·stride_p."""
+
+    values: Rows
+    places: NDArray[np.int64]
+    strides: NDArray[np.int64]
+
+    def within(self, starts: NDArray[np.int64]) -> "Gaps":
+        """The same distances, of a single part, seen as those within parts of it."""
+        firsts, stride = starts[:-1], self.strides[0]
+        return Gaps(self.values, firsts * (stride + 1), np.full(len(firsts), stride))
+
+
+def gaps_within(rows: Rows, norms: Rows, starts: NDArray[np.int64]) -> Gaps:
+    """All distances within parts of the rows; each row's padded to whole vectors."""
+    from nearboost.kernels.class_codes import LANES
+
+    sizes = np.diff(starts)
+    strides = -(-sizes // LANES) * LANES
+    places = np.concatenate([[0], np.cumsum(sizes * strides)])
+    values = np.zeros(places[-1] + LANES, dtype=np.float32)  # kernels may read a vector more
+    for part, (start, size, stride) in enumerate(zip(starts[:-1], sizes, strides, strict=True)):
+        own = values[places[part] : places[part + 1]].reshape(size, stride)[:, :size]
+        part_rows, part_norms = rows[start : start + size], norms[start : start + size]
+        np.matmul(part_rows, part_rows.T, out=own)
+        np.subtract(part_norms, own, out=own)
+        own += part_norms[:, np.newaxis]
+        kept_near(own)
+    return Gaps(values, places[:-1], strides)
+
+
+@dataclass(frozen=True)
+class PartsWithGaps:
+    """Codes inside parts of the rows, from all distances within them."""
+
+    of: CodedRows
+    starts: NDArray[np.int64]
+    gaps: Gaps
+
+    def code(self, halves: Rows, groups: Groups, own_groups: Groups) -> tuple[NDArray[np.int32], Rows]:
+        """Picks and squared residuals, for each query and part."""
+        from nearboost.kernels import class_codes as kernels
+
+        picks, squares = room_for(len(halves), len(self.starts) - 1)
+        kernels.code_classes(halves, groups, own_groups, self.starts, *self.gaps, self.of.terms, picks, squares)
+        return picks, squares
+
+
+@dataclass(frozen=True)
+class NearbyParts:
+    """Codes among the nearest rows of each part, whose distances are made for each query."""
+
+    of: CodedRows
+    starts: NDArray[np.int64]
+
+    def code(self, halves: Rows, groups: Groups, own_groups: Groups) -> tuple[NDArray[np.int32], Rows]:
+        """Picks and squared residuals, for each query and part."""
+        from nearboost.kernels import class_codes as kernels
+
+        picks, squares = room_for(len(halves), len(self.starts) - 1)
+        of = self.of
+        kernels.code_nearby(
+            halves, groups, own_groups, self.starts, of.rows, of.norms, N_NEAR, of.terms, picks, squares
+        )
+        return picks, squares
+
+
+def room_for(n_queries: int, n_parts: int) -> tuple[NDArray[np.int32], Rows]:
+    """Picks and squared residuals, not yet made."""
+    return (
+        np.empty((n_queries, n_parts, N_TERMS), dtype=np.int32),
+        np.empty((n_queries, n_parts), dtype=np.float32),
+    )
+
+
+def kept_near(halves: Rows) -> Rows:
+    """From 0 to the farthest, where also goes what overflowed: kernels compare numbers only."""
+    np.fmin(halves, FARTHEST, out=halves)
+    return np.maximum(halves, 0.0, out=halves)
+
+
+def relative_residuals(squares: NDArray[Any]) -> Rows:
+    """1 − r²/mean r²."""
+    squares = filled(squares)
+    means = squares.mean(axis=1, keepdims=True)
+    return (1 - np.divide(squares, means, out=np.ones_like(squares), where=means > 0)).astype(np.float32)
+
+
+def filled(squares: NDArray[Any]) -> NDArray[Any]:
+    """A class without a row that is allowed counts as the farthest."""
+    return np.where(np.isnan(squares), np.nanmax(squares, axis=1, keepdims=True), squares)
+
+
+def pieces_of(n_queries: int, n_rows: int) -> list[slice]:
+    """Blocks of queries, the same for any number of threads."""
+    size = max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // n_rows))
+    return [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]

@@ -1,0 +1,331 @@
+"""NearBoostClassifier: the estimator without knobs."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nearboost.base.progress import progress_bar
+from nearboost.base.schema import Schema, set_fitted
+from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
+from nearboost.base.validation import check_positive, check_whole, validate_rows
+from nearboost.ensemble.choosing import Labelled
+from nearboost.ensemble.code_heads import pieces_of
+from nearboost.ensemble.explaining import StackedExplanation, explain_rows
+from nearboost.ensemble.learning import Learned, Learner
+from nearboost.ensemble.report import Report
+from nearboost.ensemble.state import SCHEMA, collect, restore
+from nearboost.problem.classifier import RankingClassifierMixin
+from nearboost.problem.held_out import (
+    LARGE,
+    deal_cross_folds,
+    find_generator,
+    join_equal_rows,
+    keep_leader,
+    mark_rows,
+    number_folds,
+)
+from nearboost.problem.targets import (
+    GivenRows,
+    Labels,
+    TrainingSet,
+    check_two_classes,
+    find_coding,
+    labels_from_classes,
+    pose_problem,
+)
+
+SCALING_ROWS, SCALING_FOLDS = 600, 3
+N_STEPS = 5
+
+
+class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator):
+    """Nearest neighbours in a learned metric, calibrated: nothing to choose, nothing to scale.
+
+    Three scores are added up. Each row is written as a sum of training rows; the *vote* is the weight of each
+    class in it. It is written as a sum of each class's rows alone; the *residual* says how close that comes. The
+    *linear* score is a regression on a Gaussian kernel. Scales of features, the metric, the regression and the
+    weights of the three are chosen on rows that were held out of learning, so are the probabilities.
+
+    Parameters
+    ----------
+    n_prototypes : int, float or None, default=None
+        How many rows to compare queries with, as a number or as a fraction of the training set: centres of each
+        class. None compares with all rows. A tenth answers several times faster and costs a point or so.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the weights of each class's rows, as in scikit-learn.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, landmarks and centres. None means 0, so that fits repeat.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    voters_ : ndarray of shape (n_voters,)
+        Training rows that an answer may come from: all of positive weight, or those nearest to the centres.
+    report_ : Report
+        What was tried, its held-out log-loss, what was chosen, seconds of each step.
+    held_out_rows_ : ndarray of shape (n_held_out,)
+        Training rows scored without having been learned from.
+    held_out_scores_ : ndarray of shape (n_held_out, n_classes)
+        Scores of those rows.
+    held_out_proba_ : ndarray of shape (n_held_out, n_classes)
+        Probabilities of those rows.
+    held_out_accuracy_ : float
+        Accuracy on those rows: the figure to trust until there is test data. NaN where no row can be held out.
+    held_out_error_ : float
+        Standard error of that accuracy; a group counts as one row.
+    held_out_log_loss_ : float
+        Log-loss on those rows whose class was seen in learning.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if ``X`` had string column names.
+
+    Notes
+    -----
+    Folds hold a third of the rows out (a fifth of fewer than 800, a thousand of more than 3,000), so the held-out
+    accuracy is a little low, much so where classes have a handful of rows. Equal rows and rows of one group are
+    held out together and never vote on each other in training. Where each class has a single row or group, nothing
+    can be held out: fixed settings are used, with a warning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from nearboost import NearBoostClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = NearBoostClassifier().fit(X[::2], y[::2])
+    >>> print(f"{model.score(X[1::2], y[1::2]):.2f}")
+    0.99
+    """
+
+    model_schema: ClassVar[Schema] = SCHEMA
+
+    def __init__(
+        self,
+        n_prototypes: int | float | None = None,
+        *,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid, before any data is read."""
+        if isinstance(self.n_prototypes, float):
+            check_positive("n_prototypes", self.n_prototypes, most=1.0, optional=True)
+        else:
+            check_whole("n_prototypes", self.n_prototypes, least=2, optional=True, hint="a share such as 0.1")
+        count_threads(self.n_jobs)
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
+        """Choose on held-out rows, then learn from all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, in any units.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each sample; 0 leaves it out.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group labels of samples that belong together, such as frames of one track. Samples of one group are
+            held out together and never vote on each other in training.
+
+        Returns
+        -------
+        self : estimator
+            The fitted classifier.
+        """
+        self.check_parameters()
+        X, y = validate_rows(
+            self, X, y, dtype=[np.float64, np.float32], order="C", multi_output=True, ensure_min_samples=2
+        )
+        given = GivenRows.of(X, y, sample_weight, groups)
+        coding = find_coding(given.y)
+        if coding.multilabel:
+            raise ValueError("NearBoostClassifier takes one label per sample; N3Classifier takes several.")
+        posed = pose_problem(given, coding, self.class_weight)
+        self.classes_ = coding.classes
+        counted, rows, data = arrange(posed)
+        with one_matrix_thread():
+            learned = self._learn(rows, data)
+        self._keep(learned, given.kept[counted], data)
+        return self
+
+    def _learn(self, rows: NDArray[np.floating], data: Labelled) -> Learned:
+        generator = find_generator(self.random_state)
+        labels = labels_from_classes(data.classes, data.n_classes)
+        folds = deal_cross_folds(labels, data.groups, generator)
+        self.report_ = Report()
+        learner = Learner(rows, data, self._count_prototypes(data), self.n_jobs, generator, self.report_)
+        if not folds:
+            warnings.warn(
+                "Every class has a single row or group, so nothing can be held out: settings are fixed, "
+                "probabilities are not calibrated and the held-out figures are NaN; give more rows.",
+                stacklevel=3,
+            )
+            self.report_.notes.append("No row could be held out: nothing was chosen.")
+            return learner.learn_unseen()
+        self._add_notes(labels, data, folds)
+        with progress_bar("Learning", N_STEPS, self.verbose) as advance:
+            return learner.learn(folds, self._scaling_folds(labels, data, generator), advance)
+
+    def _scaling_folds(
+        self, labels: Labels, data: Labelled, generator: np.random.RandomState
+    ) -> list[NDArray[np.int64]]:
+        """Three folds of few rows."""
+        n_parts = SCALING_FOLDS * max(1, -(-len(data) // SCALING_ROWS))
+        fold_of_row = number_folds(labels, data.groups, n_parts, generator.random_sample)
+        folds = [np.flatnonzero(fold_of_row == fold) for fold in range(SCALING_FOLDS)]
+        return [fold for fold in folds if len(fold)]
+
+    def _count_prototypes(self, data: Labelled) -> int | None:
+        if self.n_prototypes is None:
+            return None
+        share = isinstance(self.n_prototypes, float)
+        wanted = round(self.n_prototypes * len(data)) if share else int(self.n_prototypes)
+        n_present = len(np.unique(data.classes))
+        if wanted < n_present and not share:
+            raise ValueError(
+                f"n_prototypes={wanted} is fewer than the {n_present} classes; use {n_present} or more."
+            )
+        return min(max(wanted, n_present), len(data))
+
+    def _add_notes(self, labels: Labels, data: Labelled, folds: list[NDArray[np.int64]]) -> None:
+        held = len(np.unique(np.concatenate(folds)))
+        learned = len(data) - max(len(fold) for fold in folds)
+        self.report_.notes.append(
+            f"Held-out figures are of {held:,} rows, each scored by what was learned from {learned:,} or more of "
+            f"{len(data):,}: the classifier, which learned from all, is a little better, and much better where "
+            "classes have a handful of rows."
+        )
+        if len(data) > LARGE:
+            self.report_.notes.append(f"{held:,} rows were enough to choose by; the others were not held out.")
+
+    def _keep(self, learned: Learned, kept: NDArray[np.int64], data: Labelled) -> None:
+        """What was learned, as attributes; rows by their numbers in the user's X."""
+        self._answers = learned.answers
+        self._representatives = kept[learned.representatives]
+        self._landmark_rows = kept[learned.landmark_rows]
+        rows, places = np.unique(learned.held_rows, return_inverse=True)
+        sums = np.zeros((len(rows), data.n_classes))
+        np.add.at(sums, places, learned.held_scores)
+        means = sums / np.bincount(places, minlength=len(rows))[:, np.newaxis]  # over repeated folds
+        order = np.argsort(kept[rows])
+        rows, self.held_out_rows_, self.held_out_scores_ = rows[order], kept[rows[order]], means[order]
+        self.held_out_log_loss_ = learned.held_loss
+        right = self.held_out_scores_.argmax(axis=1) == data.classes[rows]
+        self.held_out_accuracy_ = float(right.mean()) if len(rows) else np.nan
+        n_units = len(np.unique(data.groups[rows]))
+        accuracy = self.held_out_accuracy_
+        self.held_out_error_ = float(np.sqrt(accuracy * (1 - accuracy) / n_units)) if n_units else np.nan
+
+    def model_state(self) -> dict[str, Any]:
+        """What is kept in a file; nothing before `fit`."""
+        return collect(self)
+
+    def restore_model_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what a file holds."""
+        set_fitted(self, state)
+        restore(self, state)
+
+    @property
+    def voters_(self) -> NDArray[np.int64]:
+        """Training rows that an answer may come from."""
+        check_is_fitted(self)
+        return np.unique(self._representatives)
+
+    @property
+    def held_out_proba_(self) -> NDArray[np.float64]:
+        """Probabilities of the held-out rows."""
+        check_is_fitted(self)
+        return self._probabilities_from(self.held_out_scores_)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Score of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Scores; for two classes, that of the second less that of the first.
+        """
+        scores = np.concatenate(list(self._score_blocks(X)))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def explain(self, X: ArrayLike, *, landmarks: bool = False) -> list[StackedExplanation]:
+        """The training rows behind each answer, and what each adds to its class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+        landmarks : bool, default=False
+            Also name the rows that the linear score is a sum over: a thousand terms that cancel.
+
+        Returns
+        -------
+        list of StackedExplanation
+            One per row; everything adds up to `decision_function` to within 1e-5 of the scores' span.
+        """
+        X = self._check_queries(X)
+        rows = self._landmark_rows if landmarks else None
+        with one_matrix_thread():
+            return [
+                one
+                for piece in self._pieces(len(X))
+                for one in explain_rows(self._answers, X[piece], self._representatives, rows, self.classes_)
+            ]
+
+    def _check_queries(self, X: ArrayLike) -> NDArray[np.floating]:
+        check_is_fitted(self)
+        return validate_rows(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+
+    def _pieces(self, n_queries: int) -> list[slice]:
+        return pieces_of(n_queries, len(self._answers.coded.rows))
+
+    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        X = self._check_queries(X)
+        with one_matrix_thread():
+            blocks = map_in_threads(
+                lambda piece: self._answers.scores(X[piece]), self._pieces(len(X)), self.n_jobs
+            )
+        yield np.concatenate(blocks)
+
+    def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return keep_leader(softmax(scores, axis=1), scores)
+
+
+def arrange(posed: TrainingSet) -> tuple[NDArray[np.int64], NDArray[np.floating], Labelled]:
+    """The rows that count, in an order that depends on their values alone: nothing depends on that of the user."""
+    classes, weight = posed.labels.classes(), posed.weights.product
+    counted = np.flatnonzero(weight > 0)
+    check_two_classes(classes[counted])
+    if not np.any(posed.X[counted] != posed.X[counted[0]]):
+        raise ValueError("All samples are equal, so no feature tells classes apart; give features that vary.")
+    marks = mark_rows(posed.X[counted])
+    order = np.lexsort((weight[counted], classes[counted], marks))
+    counted, marks = counted[order], marks[order]
+    groups = join_equal_rows(marks, posed.groups[counted])
+    return counted, posed.X[counted], Labelled(classes[counted], weight[counted], groups, posed.labels.n_classes)

@@ -1,0 +1,117 @@
+"""Scales of features that nobody has to choose: one for all, one for each, or normal scores of ranks."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from nearboost.neighbors import largest_values, powers_of_two
+
+N_KNOTS = 200
+MOST_COMPONENTS = 400
+COMPONENT_ROWS = 5_000  # that principal components are found from
+LEAST_VARIANCE = 1e-8  # of a component, relative to the largest
+FARTHEST = 1e6  # deviations: a query beyond is as far as that
+Rows = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """(x − centre) · factor; with knots, values of each feature become ``heights`` first, linearly in between.
+
+    Features may hold numbers of any size: they are brought to a common scale in float64.
+    """
+
+    centre: NDArray[np.float64]
+    factor: NDArray[np.float64]
+    knots: NDArray[np.float64] | None = None
+    heights: NDArray[np.float64] | None = None
+
+    def apply(self, X: NDArray[Any]) -> Rows:
+        """Rows on the common scale."""
+        if self.knots is not None and self.heights is not None:
+            X = np.column_stack([np.interp(X[:, f], self.knots[f], self.heights[f]) for f in range(X.shape[1])])
+        rows = (X - self.centre) * self.factor
+        return np.clip(rows, -FARTHEST, FARTHEST, out=rows).astype(np.float32)
+
+
+def one_scale(X: NDArray[Any], weight: NDArray[np.float64]) -> Scaling:
+    """All features divided by their common deviation."""
+    centre, deviations = moments_of(X, weight)
+    largest = deviations.max()
+    if largest == 0:
+        return Scaling(centre, np.zeros(len(centre)))
+    common = largest * np.sqrt(np.mean((deviations / largest) ** 2))
+    return Scaling(centre, np.full(len(centre), 1 / common))
+
+
+def own_scales(X: NDArray[Any], weight: NDArray[np.float64]) -> Scaling:
+    """Each feature divided by its deviation; a constant one stays 0."""
+    centre, deviations = moments_of(X, weight)
+    return Scaling(centre, np.divide(1, deviations, out=np.zeros(len(centre)), where=deviations > 0))
+
+
+def normal_ranks(X: NDArray[Any], weight: NDArray[np.float64]) -> Scaling:
+    """Each feature by the normal quantile of its rank, the middle one of equal values, between some knots."""
+    counted = weight > 0
+    values = np.sort(X[counted], axis=0).astype(np.float64)
+    n_rows = len(values)
+    picked = np.unique(np.linspace(0, n_rows - 1, N_KNOTS).round().astype(np.intp))
+    knots = values[picked].T.copy()
+    heights = np.empty_like(knots)
+    for f, column in enumerate(values.T):
+        ranks = np.searchsorted(column, knots[f], "left") + np.searchsorted(column, knots[f], "right")
+        heights[f] = ndtri(ranks / (2 * n_rows))
+    zeros = np.zeros(X.shape[1])
+    return Scaling(zeros, zeros + 1, knots, heights)
+
+
+SCALINGS = {"one scale": one_scale, "a scale each": own_scales, "normal ranks": normal_ranks}
+
+
+def moments_of(X: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and deviation of each feature; what is constant but for roundings has none."""
+    shares = weight / weight.sum()
+    units = powers_of_two(largest_values(X.T))  # whose squares neither overflow nor vanish
+    rows = X / units
+    centre = shares @ rows
+    deviations = np.sqrt(shares @ (rows - centre) ** 2)
+    return centre * units, np.where(deviations > 1e-12 * np.abs(centre), deviations, 0.0) * units
+
+
+@dataclass(frozen=True)
+class Components:
+    """Principal components: (x − mean) · matrix."""
+
+    mean: Rows
+    matrix: Rows
+
+    @classmethod
+    def of(cls, X: Rows, weight: NDArray[np.float64], generator: np.random.RandomState) -> Self | None:
+        """The widest, where there are more features than those or than rows; None where all features stay."""
+        n_rows, n_features = X.shape
+        if n_features <= min(n_rows - 1, MOST_COMPONENTS):
+            return None
+        if n_rows > COMPONENT_ROWS:
+            drawn = generator.choice(n_rows, COMPONENT_ROWS, replace=False)
+            X, weight = X[drawn], weight[drawn]
+        shares = weight / weight.sum()
+        mean = shares @ X
+        rows = (X - mean) * np.sqrt(shares)[:, np.newaxis]
+        vectors = widest(rows)
+        return cls(mean.astype(np.float32), vectors.astype(np.float32))
+
+    def apply(self, X: Rows) -> Rows:
+        """Rows in these components."""
+        return np.matmul(X - self.mean, self.matrix, dtype=np.float32)
+
+
+def widest(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The eigenvectors of rowsᵀ rows with the largest values, by the smaller of the two products."""
+    few = len(rows) < rows.shape[1]
+    values, vectors = np.linalg.eigh(rows @ rows.T if few else rows.T @ rows)
+    keep = np.flatnonzero(values > LEAST_VARIANCE * values[-1])[::-1][:MOST_COMPONENTS]
+    values, vectors = values[keep], vectors[:, keep]
+    return rows.T @ vectors / np.sqrt(values) if few else vectors

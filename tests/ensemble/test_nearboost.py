@@ -1,0 +1,236 @@
+"""NearBoostClassifier: answers, figures, evidence and refusals."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.metrics import log_loss
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nearboost import N3Classifier, NearBoostClassifier
+
+FAILURES = {
+    "check_methods_subset_invariance": "scores are float32: other blocks of queries agree to 1e-5 of their span",
+    "check_sample_weight_equivalence_on_dense_data": "a code may take a repeated row twice, a weighted one once",
+}
+
+
+@parametrize_with_checks([NearBoostClassifier()], expected_failed_checks=lambda model: FAILURES)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def halves(load, seed=0):
+    X, y = load(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(X))
+    X, y = X[order], y[order]
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+def blobs(n_rows=90, n_classes=3, n_features=5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % n_classes
+    return rng.normal(size=(n_rows, n_features)) + 2 * np.eye(n_classes, n_features)[y], y
+
+
+@pytest.fixture(scope="module")
+def digits():
+    A, a, B, b = halves(load_digits)
+    return NearBoostClassifier().fit(A, a), A, a, B, b
+
+
+def test_better_than_a_support_vector_machine_and_calibrated(digits):
+    model, A, a, B, b = digits
+    assert model.score(B, b) > SVC(C=10, gamma="scale").fit(A, a).score(B, b) - 0.005
+    assert log_loss(b, model.predict_proba(B)) < 0.06
+    assert abs(model.held_out_accuracy_ - model.score(B, b)) < 0.02
+    assert model.held_out_log_loss_ == pytest.approx(log_loss(b, model.predict_proba(B)), abs=0.02)
+    assert 0 < model.held_out_error_ < 0.01
+    np.testing.assert_array_equal(model.held_out_rows_, np.arange(len(A)))
+    assert np.mean(model.held_out_proba_.argmax(axis=1) == a) == model.held_out_accuracy_
+
+
+def test_a_tenth_of_the_rows(digits):
+    model, A, a, B, b = digits
+    few = NearBoostClassifier(n_prototypes=0.1).fit(A, a)
+    assert len(few._answers.coded.rows) == 90
+    assert set(few.voters_) < set(range(len(A)))
+    assert few.score(B, b) > model.score(B, b) - 0.02
+    assert few.held_out_accuracy_ == pytest.approx(few.score(B, b), abs=0.03)
+
+
+def test_report_tells_what_was_tried_and_chosen(digits):
+    report = digits[0].report_
+    best = {}
+    for step, candidate, loss in report.tried:
+        best[step] = min(best.get(step, (np.inf, "")), (loss, candidate))
+    assert report.chosen["metric"] == best["metric"][1]
+    assert report.chosen["linear"] == best["linear"][1]
+    assert best["heads together"][0] < best["head alone"][0]
+    assert set(report.seconds) == {"scaling", "coordinates", "metric", "linear", "weights", "refit"}
+    assert "599 or more of 899" in str(report)
+    assert report.chosen["scaling"] in str(report)
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_iris])
+def test_units_of_features_do_not_matter(load):
+    """Raw measurements in any units: scales are the estimator's own business."""
+    A, a, B, b = halves(load)
+    units = 10.0 ** np.random.default_rng(0).uniform(-3, 3, A.shape[1])
+    raw, scaled = (NearBoostClassifier().fit(A * u, a).score(B * u, b) for u in (1, units))
+    assert raw > 0.9
+    assert scaled > raw - 0.03
+
+
+def test_heavy_tails_are_ranked():
+    A, a, B, b = halves(load_digits)
+    bend = lambda X: np.sinh(X - 8)  # noqa: E731
+    model = NearBoostClassifier().fit(bend(A), a)
+    assert model.report_.chosen["scaling"] == "normal ranks"
+    assert model.score(bend(B), b) > 0.95
+
+
+def test_copies_are_held_out_together():
+    """Three copies of each row: a fold that held one out would find the others."""
+    A, a, _, _ = halves(load_digits)
+    A, a = A[:300], a[:300]
+    alone = NearBoostClassifier().fit(A, a)
+    thrice = NearBoostClassifier().fit(np.repeat(A, 3, axis=0), np.repeat(a, 3))
+    assert thrice.held_out_accuracy_ == pytest.approx(alone.held_out_accuracy_, abs=0.03)
+    assert thrice.held_out_error_ == pytest.approx(alone.held_out_error_, rel=0.5)
+
+
+def test_groups_are_held_out_together():
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(60, 5)), 6, axis=0), np.repeat(rng.integers(3, size=60), 6)
+    X += 1e-3 * rng.normal(size=X.shape)
+    groups = np.repeat(np.arange(60), 6).astype(str)
+    assert NearBoostClassifier().fit(X, y).held_out_accuracy_ > 0.95
+    assert NearBoostClassifier().fit(X, y, groups=groups).held_out_accuracy_ < 0.6
+
+
+def test_weights_count():
+    """Of two labels for each row, the one with the weight is learned; class weights do the same."""
+    X, y = blobs()
+    twice, labels = np.vstack([X, X]), np.concatenate([y, (y + 1) % 3])
+    weight = np.repeat([1.0, 0.01], len(X))
+    Q, q = blobs(seed=1)
+    assert NearBoostClassifier().fit(twice, labels, sample_weight=weight).score(Q, q) > 0.8
+    balanced = np.bincount(NearBoostClassifier(class_weight={0: 20.0}).fit(X, y).predict(Q))
+    assert balanced[0] > np.bincount(NearBoostClassifier().fit(X, y).predict(Q))[0]
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_prototypes": 0.2}])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_explanations_add_up(settings, n_classes):
+    X, y = blobs(200, n_classes)
+    y = np.array(["ant", "bee", "cat", "dog"])[y]
+    Q, _ = blobs(20, n_classes, seed=1)
+    model = NearBoostClassifier(**settings).fit(X, y)
+    scores = model.decision_function(Q)
+    span = np.ptp(scores)
+    for one, score in zip(model.explain(Q, landmarks=True), scores, strict=True):
+        total = one.contributions.sum(axis=0) + one.intercept
+        np.testing.assert_allclose(one.total(), total, atol=1e-9)
+        answer = total[1] - total[0] if n_classes == 2 else total
+        np.testing.assert_allclose(answer, score, atol=1e-5 * span)
+        np.testing.assert_allclose(one.landmark_contributions.sum(axis=0), one.linear, atol=1e-4 * span)
+        assert set(one.prototypes) <= set(model.voters_)
+        np.testing.assert_array_equal(one.labels, y[one.prototypes])
+        assert (np.diff(one.distances) >= 0).all()
+    assert model.explain(Q[:1])[0].landmarks is None
+
+
+def test_ranked_and_rejected(digits):
+    model, _, _, B, _ = digits
+    np.testing.assert_array_equal(model.predict_top(B, 2)[:, 0], model.predict(B))
+    sure = model.predict_proba(B).max(axis=1) >= 0.9
+    np.testing.assert_array_equal(model.predict(B, reject_below=0.9, reject_label=-1) >= 0, sure)
+
+
+def test_a_single_row_of_each_class():
+    X, y = blobs(3)
+    with pytest.warns(UserWarning, match="nothing can be held out"):
+        model = NearBoostClassifier().fit(X, y)
+    assert np.isnan(model.held_out_accuracy_)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "n_features"), [(4, 2, 1), (7, 3, 2), (40, 20, 3), (30, 2, 100), (60, 3, 1)]
+)
+def test_tiny_sets(n_rows, n_classes, n_features):
+    X, y = blobs(n_rows, n_classes, n_features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = NearBoostClassifier().fit(X, y)
+    chances = model.predict_proba(X)
+    assert np.isfinite(chances).all()
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-12)
+
+
+def test_odd_rows_do_no_harm():
+    """Constant features, copies, a class of one row, rows of weight 0, huge and tiny numbers, queries far away."""
+    X, y = blobs()
+    X = np.column_stack([X, np.full(len(X), 3.0), 1e200 * X[:, 0], 1e-200 * X[:, 1]])
+    X, y = np.vstack([X, X[:5], X[:1] + 0.1]), np.concatenate([y, y[:5], [7]])
+    weight = np.ones(len(X))
+    weight[3] = 0
+    model = NearBoostClassifier().fit(X, y, sample_weight=weight)
+    assert 3 not in model.voters_
+    for Q in (X, 1e100 * X, -X, np.zeros_like(X)):
+        assert np.isfinite(model.predict_proba(Q)).all()
+    assert model.score(X, y) > 0.8
+
+
+def test_many_rows_take_codes_among_the_nearest(monkeypatch):
+    """Beyond a bound distances within classes are not kept; answers stay about as good."""
+    A, a, B, b = halves(load_digits)
+    monkeypatch.setattr("nearboost.ensemble.code_heads.MOST_FOR_ALL", 10)
+    kept = NearBoostClassifier().fit(A, a).score(B, b)
+    monkeypatch.setattr("nearboost.ensemble.code_heads.MOST_GAPS", 100)
+    near = NearBoostClassifier().fit(A, a).score(B, b)
+    assert min(kept, near) > 0.975
+
+
+X, Y = blobs()
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "more", "said"),
+    [
+        (np.where(X > 3, np.nan, X), Y, {}, "NaN"),
+        (np.where(X > 3, np.inf, X), Y, {}, "infinity"),
+        (X, np.zeros(len(X)), {}, "at least two classes"),
+        (X[:1], Y[:1], {}, "minimum of 2"),
+        (np.ones_like(X), Y, {}, "give features that vary"),
+        (X, Y, {"groups": [1, 2]}, "give one per sample"),
+        (X, Y, {"sample_weight": -np.ones(len(X))}, "at least 0"),
+        (X, Y, {"sample_weight": np.zeros(len(X))}, "zero for every sample"),
+        (X, np.column_stack([Y, Y]), {}, "one classifier per column"),
+        (X, np.eye(3, dtype=int)[Y], {}, "N3Classifier takes several"),
+    ],
+)
+def test_bad_input(rows, labels, more, said):
+    with pytest.raises(ValueError, match=said):
+        NearBoostClassifier().fit(rows, labels, **more)
+
+
+@pytest.mark.parametrize("given", [0.0, 1.5, 1, "few", 2])
+def test_bad_number_of_prototypes(given):
+    with pytest.raises(ValueError, match="n_prototypes"):
+        NearBoostClassifier(given).fit(X, Y)
+
+
+def test_takes_the_place_of_n3(digits):
+    """What commands use of N3 is there."""
+    model, _, _, B, _ = digits
+    for name in ("held_out_accuracy_", "held_out_proba_", "held_out_rows_", "voters_"):
+        assert hasattr(model, name)
+        assert hasattr(N3Classifier, name) or "held_out" in name
+    labels, chances = model.predict_with_proba(B)
+    np.testing.assert_array_equal(labels, model.predict(B))
+    np.testing.assert_array_equal(chances, model.predict_proba(B))
