@@ -11,6 +11,7 @@ from pairs import cover_pairs
 
 HERE = Path(__file__).parent
 PROMISES = HERE / "promises" / "test_promises.py"
+FEW_KERNELS = {"base", "benchmarks", "compare", "datasets", "docs"}
 pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("promises.checks")  # so that its assertions say what they compared
 
@@ -59,6 +60,10 @@ def mark_rest_of_grids(items: list[pytest.Item]) -> None:
 def order_of_file(item: pytest.Item) -> int:
     """The promises first: one process compiles nearly all kernels with them, which two would otherwise both do.
 
-    Meanwhile the other is busy with ``base``, which needs few. Doctests, which are short, come at the end.
+    Meanwhile the other is busy with folders that need few. Doctests, which are short, come at the end.
     """
-    return 0 if item.path == PROMISES else 1 if item.path.is_relative_to(HERE) else 2
+    if item.path == PROMISES:
+        return 0
+    if not item.path.is_relative_to(HERE):
+        return 3
+    return 1 if item.path.relative_to(HERE).parts[0] in FEW_KERNELS else 2

@@ -142,8 +142,8 @@ LABELS = "pictures => pictures.map(picture => picture.querySelectorAll('text.lab
 
 
 def close_together(name, apart, cost):
-    """Ten methods of nearly the same accuracy and cost, in both charts of what accuracy costs."""
-    facts = scenes()
+    """Ten methods of nearly the same accuracy and cost, in both charts of what accuracy costs; no pictures."""
+    facts = replace(scenes(), gallery=[], mistakes=[])
     row = replace(facts.leaderboard[0], against_best=None)
     rows = [
         replace(
