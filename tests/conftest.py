@@ -41,8 +41,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests are no garbage: to look through them again and again takes seconds."""
+    """Look for garbage less often: among thousands of tests and what compiles kernels, it takes many seconds."""
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def mark_rest_of_grids(items: list[pytest.Item]) -> None:
