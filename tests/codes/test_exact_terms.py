@@ -1,12 +1,14 @@
 """Updated scores pick what searching for every term picks, to the last tie: rounding never decides."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from codes.problems import GENERIC, NASTY, random_rows
 from nearboost import INNCoder
 from nearboost.codes import scores
-from nearboost.codes.dictionary import SearchedTerms
+from nearboost.codes.dictionary import Dictionary, SearchedTerms, make_series
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms, NearestSamples
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.series import Series
@@ -15,6 +17,7 @@ from nearboost.neighbors import NeighborSearch
 from neighbors.brute_force import lane_sum
 
 FREE = np.full(6, -1, dtype=np.int32)
+NUMBERS = np.arange(700, dtype=np.int32)  # each sample a group of its own
 KINDS_OF_NUMBERS = [(kind, np.float64) for kind in GENERIC + NASTY]
 KINDS_OF_NUMBERS += [(kind, np.float32) for kind in GENERIC + NASTY if kind not in ("tiny", "huge")]  # it has none
 
@@ -52,11 +55,15 @@ def test_all_ways_pick_the_same(kind, dtype, series, d):
     everyone = np.arange(len(X))
     expected = np.array([pick_by_definition(X, q, series, "l2", everyone) for q in Q])
     for gram_memory in (None, 1.0, 10_000.0):
-        found = by_products(X, series, gram_memory).pick(Q, FREE, ignore)
+        found = by_products(X, series, gram_memory).pick(Q, NUMBERS[: len(X)], FREE, ignore)
         np.testing.assert_array_equal(found.picks, expected)
         np.testing.assert_array_equal(found.counts, series.n_terms)
-    np.testing.assert_array_equal(SearchedTerms(NeighborSearch(X), series).pick(Q, FREE, ignore).picks, expected)
-    local = LocalTerms(NeighborSearch(X).rows, series, len(X)).pick(Q, FREE, ignore)
+    np.testing.assert_array_equal(
+        SearchedTerms(NeighborSearch(X), series).pick(Q, NUMBERS[: len(X)], FREE, ignore).picks, expected
+    )
+    local = LocalTerms(NearestSamples(NeighborSearch(X).rows), series, len(X)).pick(
+        Q, NUMBERS[: len(X)], FREE, ignore
+    )
     np.testing.assert_array_equal(local.picks, expected)
 
 
@@ -67,8 +74,9 @@ def test_neighborhoods(kind, metric):
     series = Series(0.05, 62, 0.0)
     search = NeighborSearch(X, metric)
     near = np.sort(search.search(Q, 25).indices, axis=1)
-    picker = LocalTerms(search.rows, series, 25) if metric == "l2" else LocalSearchedTerms(search, series, 25)
-    found = picker.pick(Q, FREE, ignore)
+    local = LocalTerms(NearestSamples(search.rows), series, 25)
+    picker = local if metric == "l2" else LocalSearchedTerms(search, series, 25)
+    found = picker.pick(Q, NUMBERS[: len(X)], FREE, ignore)
     expected = [pick_by_definition(X, q, series, metric, rows) for q, rows in zip(Q, near, strict=True)]
     np.testing.assert_array_equal(found.picks, expected)
 
@@ -79,13 +87,39 @@ def test_a_row_without_itself(kind):
     series, own = Series(0.05, 62, 0.0), np.arange(0, 80, 3, dtype=np.int32)
     expected = [pick_by_definition(X, X[i], series, "l2", np.delete(np.arange(80), i)) for i in own]
     for gram_memory in (None, 1.0):
-        found = by_products(X, series, gram_memory).pick(X[own], own, ignore)
+        found = by_products(X, series, gram_memory).pick(X[own], NUMBERS[:80], own, ignore)
         np.testing.assert_array_equal(found.picks, expected)
+
+
+@pytest.mark.pairs
+@pytest.mark.parametrize("settings", [{}, {"gram_memory": 1.0}, {"neighborhood": 9}, {"metric": "l1"},
+                                      {"metric": "l1", "neighborhood": 9}])  # fmt: skip
+@pytest.mark.parametrize("sizes", [(90,), (40, 3, 30, 17)])
+@pytest.mark.parametrize("kind", GENERIC + NASTY)
+def test_groups_that_are_left_out(kind, sizes, settings):
+    """No sample of the query's group is in its codes; a part that has no other gives an empty one."""
+    X, Q = random_rows(9, kind, m=90, n=8)
+    groups = np.random.default_rng(0).integers(0, 6, 90).astype(np.int32)
+    groups[40:43] = 2  # a part of one group
+    own = np.array([0, 1, 2, 2, 3, -1, 5, 4], dtype=np.int32)
+    how = INNCoder(**settings)
+    found = Dictionary(X, how, np.array(sizes)).codes(Q, own, groups)
+    series, ends, expected = make_series(how), np.cumsum(sizes), np.zeros((8 * len(sizes), 90))
+    for row, (q, part) in enumerate(product(range(8), range(len(sizes)))):
+        allowed = np.flatnonzero(groups[: ends[part]] != own[q])
+        allowed = allowed[allowed >= ends[part] - sizes[part]]
+        if how.neighborhood and len(allowed) > how.neighborhood:
+            near = NeighborSearch(X[allowed], how.metric).search(Q[q : q + 1], how.neighborhood)
+            allowed = np.sort(allowed[near.indices[0]])
+        if len(allowed):
+            np.add.at(expected[row], pick_by_definition(X, Q[q], series, how.metric, allowed), series.weights)
+    assert (expected.sum(axis=1) == 0).sum() == (2 if len(sizes) > 1 else 0)
+    np.testing.assert_array_equal(found.toarray(), expected)
 
 
 def test_two_samples_without_one():
     X = np.array([[0.0, 1.0], [0.0, 1.0]])
-    found = by_products(X, Series(0.5, 4, 0.0)).pick(X, np.array([0, 1], dtype=np.int32), ignore)
+    found = by_products(X, Series(0.5, 4, 0.0)).pick(X, NUMBERS[:2], NUMBERS[:2], ignore)
     np.testing.assert_array_equal(found.picks, [[1] * 4, [0] * 4])
 
 
@@ -95,7 +129,7 @@ def test_a_coverage_next_to_one():
     series = Series(0.3, 88, 0.0)
     everyone = np.arange(len(X))
     expected = [pick_by_definition(X, q, series, "l2", everyone) for q in Q]
-    np.testing.assert_array_equal(by_products(X, series).pick(Q, FREE, ignore).picks, expected)
+    np.testing.assert_array_equal(by_products(X, series).pick(Q, NUMBERS[: len(X)], FREE, ignore).picks, expected)
 
 
 @pytest.mark.alone
@@ -125,11 +159,11 @@ def test_memory_that_is_short_is_kept_to():
     X, Q = random_rows(7, m=400, n=100)
     picker = by_products(X, Series(0.05, 62, 0.0), gram_memory=2 * 400 * 10)
     assert picker.gram is None
-    picker.pick(Q, np.full(100, -1, dtype=np.int32), ignore)
+    picker.pick(Q, NUMBERS[:400], np.full(100, -1, dtype=np.int32), ignore)
     [part] = picker._idle_parts
     assert part.grid.nbytes <= 2 * 400 * 10
     assert np.count_nonzero(part.slots >= 0) <= 10
-    picker.pick(Q, np.full(100, -1, dtype=np.int32), ignore)
+    picker.pick(Q, NUMBERS[:400], np.full(100, -1, dtype=np.int32), ignore)
     assert picker._idle_parts == [part]  # kept for the next queries
 
 
@@ -138,12 +172,12 @@ def test_memory_that_is_short_is_kept_to():
 def test_the_nearest_samples_are_those_of_a_search(kind, k):
     X, Q = random_rows(8, kind, m=700, n=6)
     search = NeighborSearch(X, n_jobs=1)
-    nearest = NearestSamples(search.rows, k)
+    nearest = NearestSamples(search.rows)
     workspace = scores.Workspace(np.empty((6, 700), dtype=np.float32), np.empty((6, 700), dtype=np.int32))
-    for queries, own in [(Q, FREE), (X[:6], np.arange(6, dtype=np.int32))]:
+    for queries, own in [(Q, FREE), (X[:6], NUMBERS[:6])]:
         if k == 700 and own[0] == 0:
             continue
-        near = nearest.find(queries, own, workspace)
+        near = nearest.find(queries, k, NUMBERS, own, workspace)
         expected = search.search(queries, k, query_groups=own, groups=np.arange(700))
         np.testing.assert_array_equal(near, np.sort(expected.indices, axis=1))
 

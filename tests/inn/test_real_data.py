@@ -20,8 +20,9 @@ def test_codes_of_traffic_signs():
     split = split_of("gtsrb-small")
     coder = INNCoder().fit(split.X_train)
     queries = split.X_test[::10]
+    everyone, nobody = np.arange(len(split.X_train), dtype=np.int32), np.full(len(queries), -1, dtype=np.int32)
     terms = SearchedTerms(NeighborSearch(split.X_train), coder._dictionary.series).pick(
-        queries, np.full(len(queries), -1, dtype=np.int32), lambda n_steps=1: None
+        queries, everyone, nobody, lambda n_steps=1: None
     )
     expected = np.zeros((len(queries), len(split.X_train)))
     for code, picks in zip(expected, terms.picks, strict=True):

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_map, check_not_negative, check_positive, check_whole
-from nearboost.codes.local import LocalSearchedTerms, LocalTerms
+from nearboost.codes.local import LocalSearchedTerms, LocalTerms, NearestSamples
 from nearboost.codes.products import ProductTerms
-from nearboost.codes.series import MOST_SEARCHES, Series, TermPicker, Terms, count_terms
+from nearboost.codes.series import MOST_SEARCHES, Groups, Series, TermPicker, Terms, count_terms
 from nearboost.neighbors import NeighborSearch, largest_values, powers_of_two
 
 METRICS = ("l2", "l1")
@@ -67,21 +67,28 @@ class Dictionary:
         return self._picker.build_gram(self._verbose) if isinstance(self._picker, ProductTerms) else 0.0
 
     def codes(
-        self, Q: NDArray[Any], own: NDArray[np.int32] | None = None, advance: Advance | None = None
+        self,
+        Q: NDArray[Any],
+        own: Groups | None = None,
+        groups: Groups | None = None,
+        advance: Advance | None = None,
     ) -> csr_array:
-        """Weights of all samples for each query, as they came; ``own`` is the sample it may not have, -1 for none.
+        """Weights of all samples for each query, as they came.
 
-        With several parts a query has a row for each, one after the other, and none is its own. ``advance`` is
-        told of queries that are finished; without it, there is a progress bar.
+        ``own`` is the group of samples that a query may not have, -1 for none; without ``groups``, a sample's is
+        its number. With several parts a query has a row for each, one after the other, which is empty where no
+        sample of the part is allowed. ``advance`` is told of queries that are finished; without it, there is a
+        progress bar.
         """
         own = np.full(len(Q), -1, dtype=np.int32) if own is None else own
+        groups = np.arange(len(self.samples), dtype=np.int32) if groups is None else groups
         size = max(1, self._codes_at_once // self.n_parts)
         parts = []
         bar = progress_bar("Coding", len(Q), self._verbose) if advance is None else nullcontext(advance)
         with bar as advance:
             for start in range(0, len(Q), size):
                 block = slice(start, start + size)
-                terms = self._picker.pick(Q[block], own[block], advance)
+                terms = self._picker.pick(Q[block], groups, own[block], advance)
                 parts.append(summed(terms, self.series.weights, len(self.samples)))
         lengths, samples, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         indptr = row_pointers(lengths)
@@ -89,31 +96,45 @@ class Dictionary:
 
 
 class PartwiseTerms:
-    """Picks terms by searching each part of the samples; a part smaller than the neighbourhood is all near."""
+    """Picks terms by searching each part of the samples, among all that are allowed where they are few."""
 
     def __init__(self, X: NDArray[Any], starts: NDArray[np.int64], series: Series, how: CodingParameters) -> None:
-        self.starts, self.series = starts, series
-        self.pickers: list[TermPicker] = []
-        for start, stop in pairwise(starts):
-            search = NeighborSearch(X[start:stop], how.metric, n_jobs=how.n_jobs, copy=False)
-            n_near = min(how.neighborhood or 0, stop - start)
-            if how.neighborhood is None:
-                self.pickers.append(SearchedTerms(search, series))
-            elif how.metric == "l1":
-                self.pickers.append(LocalSearchedTerms(search, series, n_near))
-            else:
-                self.pickers.append(LocalTerms(search.rows, series, n_near))
+        self.starts, self.series, self.neighborhood = starts, series, how.neighborhood
+        self.searches = [
+            NeighborSearch(X[start:stop], how.metric, n_jobs=how.n_jobs, copy=False)
+            for start, stop in pairwise(starts)
+        ]
+        self.nearest = [NearestSamples(search.rows) for search in self.searches] if how.metric == "l2" else []
 
-    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
-        if len(self.pickers) == 1:
-            return self.pickers[0].pick(Q, own, advance)
-        terms = Terms.empty(len(Q) * len(self.pickers), self.series)
-        for part, (picker, start) in enumerate(zip(self.pickers, self.starts[:-1], strict=True)):
-            found = picker.pick(Q, own, silent)
-            terms.picks[part :: len(self.pickers)] = found.picks + start
-            terms.counts[part :: len(self.pickers)] = found.counts
-        advance(len(Q))
+    def _picker(self, part: int, n_near: int) -> TermPicker:
+        if self.neighborhood is None:
+            return SearchedTerms(self.searches[part], self.series)
+        if self.nearest:
+            return LocalTerms(self.nearest[part], self.series, n_near)
+        return LocalSearchedTerms(self.searches[part], self.series, n_near)
+
+    def pick(self, Q: NDArray[Any], groups: Groups, own: Groups, advance: Advance) -> Terms:
+        n_parts = len(self.searches)
+        terms = Terms.empty(len(Q) * n_parts, self.series)
+        tell = advance if n_parts == 1 else silent
+        for part, (start, stop) in enumerate(pairwise(self.starts)):
+            part_groups = groups[start:stop]
+            n_near = np.minimum(count_others(part_groups, own), self.neighborhood or 1)
+            for n in np.unique(n_near[n_near > 0]):
+                which = np.flatnonzero(n_near == n)
+                found = self._picker(part, n).pick(Q[which], part_groups, own[which], tell)
+                terms.picks[which * n_parts + part] = found.picks + start
+                terms.counts[which * n_parts + part] = found.counts
+            tell(int(np.count_nonzero(n_near == 0)))
+        if n_parts > 1:
+            advance(len(Q))
         return terms
+
+
+def count_others(groups: Groups, own: Groups) -> NDArray[np.int64]:
+    """How many samples are not of each query's group."""
+    ordered = np.sort(groups)
+    return len(groups) - np.searchsorted(ordered, own, "right") + np.searchsorted(ordered, own, "left")
 
 
 class SearchedTerms:
@@ -123,13 +144,12 @@ class SearchedTerms:
         self.search = search
         self.series = series
 
-    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
+    def pick(self, Q: NDArray[Any], groups: Groups, own: Groups, advance: Advance) -> Terms:
         X, factor = self.search.rows.X, self.series.regularization
-        numbers = np.arange(len(X), dtype=np.int32)
         terms = Terms.empty(len(Q), self.series)
         unfinished, moved = np.arange(len(Q)), Q.astype(np.float64)
         for t, weight in enumerate(self.series.weights):
-            found = self.search.search(moved, 1, query_groups=own[unfinished], groups=numbers).indices[:, 0]
+            found = self.search.search(moved, 1, query_groups=own[unfinished], groups=groups).indices[:, 0]
             terms.picks[unfinished, t] = found
             terms.counts[unfinished] = t + 1
             moved = (1 + factor) * moved - factor * X[found].astype(np.float64)  # eq. (1)

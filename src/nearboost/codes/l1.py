@@ -84,15 +84,16 @@ class ListCoder(Protocol):
 class NearLists:
     """Codes by the nearest samples alone."""
 
-    def __init__(self, problem: LeastSquares, near: NearestSamples) -> None:
-        self.problem, self.near = problem, near
+    def __init__(self, problem: LeastSquares, near: NearestSamples, n_near: int) -> None:
+        self.problem, self.near, self.n_near = problem, near, n_near
 
     @property
     def columns(self) -> NDArray[np.float32]:
         return self.near.shadow.columns
 
     def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], workspace: Workspace) -> Lists:
-        samples = self.near.find(Q, own, workspace)
+        numbers = np.arange(len(self.problem.X), dtype=np.int32)
+        samples = self.near.find(Q, self.n_near, numbers, own, workspace)
         lists = Lists.unweighted(samples, samples.shape[1])
         self.problem.solve(np.arange(len(Q)), Q, lists, np.empty_like(Q))
         return lists
@@ -196,8 +197,8 @@ class L1Dictionary:
         problem = LeastSquares(X, float(regularization))
         self._coder: ListCoder = GrowingLists(problem)
         if neighborhood is not None and neighborhood < len(X):
-            near = NearestSamples(NeighborSearch(X, n_jobs=n_jobs, copy=False).rows, neighborhood)
-            self._coder = NearLists(problem, near)
+            near = NearestSamples(NeighborSearch(X, n_jobs=n_jobs, copy=False).rows)
+            self._coder = NearLists(problem, near, neighborhood)
 
     def codes(self, Q: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:
         """Weights of all samples for each query; ``own`` is the sample it may not have, -1 for none."""

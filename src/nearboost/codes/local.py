@@ -1,5 +1,6 @@
 """Codes over the nearest samples of each query alone."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,20 +11,19 @@ from nearboost.base.progress import Advance, silent
 from nearboost.base.threads import count_useful_threads, map_in_threads
 from nearboost.base.validation import check_map
 from nearboost.codes.scores import QUERIES_PER_PIECE, Shadow, Workspace, error_bounds, in_pieces
-from nearboost.codes.series import Series, Terms
+from nearboost.codes.series import Groups, Series, Terms
 from nearboost.neighbors import MeasuredRows, NeighborSearch, largest_values, powers_of_two
 
 
 class NearestSamples:
-    """Finds the ``n_near`` samples nearest to a query, under L2.
+    """Finds the samples nearest to a query, under L2.
 
     They are those that `NeighborSearch` would find, but come from scores of all samples at once: it keeps sorted
     lists, which is best for few neighbours and not for a hundred.
     """
 
-    def __init__(self, rows: MeasuredRows, n_near: int) -> None:
+    def __init__(self, rows: MeasuredRows) -> None:
         self.rows = rows
-        self.n_near = n_near
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the shadow, which is rebuilt when needed."""
@@ -33,47 +33,51 @@ class NearestSamples:
     def shadow(self) -> Shadow:
         return Shadow(self.rows)
 
-    def find(self, Q: NDArray[Any], own: NDArray[np.int32], workspace: Workspace) -> NDArray[np.int32]:
-        """The nearest samples in rising order."""
+    def find(
+        self, Q: NDArray[Any], n_near: int, groups: Groups, own: Groups, workspace: Workspace
+    ) -> NDArray[np.int32]:
+        """The nearest samples of other groups, in rising order; there must be as many."""
         from nearboost.kernels import inn_local as kernels
 
         queries = self.rows.queries(Q, np.empty(0), own)
-        bounds = self.shadow.first_scores(queries, own, workspace.values)
-        near = np.empty((len(Q), self.n_near), dtype=np.int32)
+        bounds = self.shadow.first_scores(queries, groups, workspace.values)
+        near = np.empty((len(Q), n_near), dtype=np.int32)
         kernels.find_near(
-            workspace.values, bounds.factor, workspace.scores, bounds.start + bounds.measuring, own,
-            self.rows.X, queries.measured, queries.units, near,
+            workspace.values, bounds.factor, workspace.scores, bounds.start + bounds.measuring, groups,
+            own, self.rows.X, queries.measured, queries.units, near,
         )  # fmt: skip
         return near
 
 
+@dataclass(frozen=True)
 class LocalTerms:
     """Picks terms among the ``n_near`` samples nearest to the query, under L2."""
 
-    def __init__(self, rows: MeasuredRows, series: Series, n_near: int) -> None:
-        self.near, self.series = NearestSamples(rows, n_near), series
+    near: NearestSamples
+    series: Series
+    n_near: int
 
-    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
+    def pick(self, Q: NDArray[Any], groups: Groups, own: Groups, advance: Advance) -> Terms:
         terms, rows = Terms.empty(len(Q), self.series), self.near.rows
 
         def pick_piece(piece: slice, workspace: Workspace) -> None:
-            near = self.near.find(Q[piece], own[piece], workspace)
+            near = self.near.find(Q[piece], self.n_near, groups, own[piece], workspace)
             code_near(rows, self.series, Q[piece], near, terms[piece])
 
         in_pieces(pick_piece, len(Q), self.near.shadow.columns, rows.n_jobs, advance)
         return terms
 
 
+@dataclass(frozen=True)
 class LocalSearchedTerms:
     """Picks terms among the ``n_near`` samples nearest to the query, found by a search; for L1."""
 
-    def __init__(self, search: NeighborSearch, series: Series, n_near: int) -> None:
-        self.search, self.series = search, series
-        self.n_near = n_near
+    search: NeighborSearch
+    series: Series
+    n_near: int
 
-    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
-        numbers = np.arange(len(self.search.rows.X), dtype=np.int32)
-        found = self.search.search(Q, self.n_near, query_groups=own, groups=numbers)
+    def pick(self, Q: NDArray[Any], groups: Groups, own: Groups, advance: Advance) -> Terms:
+        found = self.search.search(Q, self.n_near, query_groups=own, groups=groups)
         return pick_among(self.search.rows, self.series, Q, found.indices, advance)
 
 

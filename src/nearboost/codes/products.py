@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import count_threads, count_useful_threads, map_in_threads, one_matrix_thread
 from nearboost.codes.scores import Shadow, Workspace, in_pieces
-from nearboost.codes.series import Series, Terms
+from nearboost.codes.series import Groups, Series, Terms
 from nearboost.neighbors import MeasuredRows
 
 MOST_MEMORY = 8 * 10**9  # bytes, unless the user says otherwise
@@ -31,13 +31,14 @@ class GramRows:
 
     Attributes
     ----------
-    grid : uint16 array of shape (n_slots, samples of the largest part), in units of the row's ``steps``
+    grid : uint16 array of shape (n_slots, scores of the largest part), in units of the row's ``steps``; what pads
+        may be anything
     slots : where each sample has its row, -1 for those without one
     """
 
     def __init__(self, shadow: Shadow, starts: NDArray[np.int64], n_slots: int) -> None:
         self._shadow, self._starts = shadow, starts
-        self.grid = np.empty((n_slots, np.diff(starts).max()), dtype=np.uint16)
+        self.grid = np.empty((n_slots, np.diff(score_places(starts)).max()), dtype=np.uint16)
         self.steps = np.empty(n_slots)
         self.slots = np.full(starts[-1], -1, dtype=np.int32)
         self._n_filled = 0
@@ -70,7 +71,7 @@ class GramRows:
 
         distances = self._shadow.half_squares_from(samples, slice(self._starts[part], self._starts[part + 1]))
         rows = slice(places[0], places[-1] + 1)
-        kernels.to_grid(distances, distances.max(axis=1), self.grid[rows], self.steps[rows])
+        kernels.to_grid(distances, distances.max(axis=1), self.grid[rows, : distances.shape[1]], self.steps[rows])
 
 
 class ProductTerms:
@@ -92,7 +93,7 @@ class ProductTerms:
     def __init__(
         self, rows: MeasuredRows, starts: NDArray[np.int64], series: Series, gram_memory: float | None
     ) -> None:
-        self.rows, self.starts = rows, starts
+        self.rows, self.starts, self.places = rows, starts, score_places(starts)
         self.series = series
         self.gram_memory = gram_memory
         self.numbers = np.arange(len(rows.X), dtype=np.int32)
@@ -123,9 +124,9 @@ class ProductTerms:
     def _count_slots(self, n_threads: int = 1) -> int:
         """How many rows each thread may keep, two bytes a number."""
         memory = usable_memory(self.gram_memory) / n_threads
-        return min(len(self.numbers), max(1, int(memory / (2 * np.diff(self.starts).max()))))
+        return min(len(self.numbers), max(1, int(memory / (2 * np.diff(self.places).max()))))
 
-    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
+    def pick(self, Q: NDArray[Any], groups: Groups, own: Groups, advance: Advance) -> Terms:
         n_parts = len(self.starts) - 1
         n_threads = count_threads(self.rows.n_jobs)
         terms = Terms.empty(len(Q) * n_parts, self.series)
@@ -133,11 +134,11 @@ class ProductTerms:
         def pick_piece(piece: slice, workspace: Workspace) -> None:
             gram = self._take_gram(n_threads)
             codes = slice(piece.start * n_parts, piece.stop * n_parts)
-            self._pick(Q[piece], own[piece], gram, workspace, terms[codes])
+            self._pick(Q[piece], groups, own[piece], gram, workspace, terms[codes])
             if gram is not self.gram and len(self._idle_parts) < n_threads:
                 self._idle_parts.append(gram)
 
-        in_pieces(pick_piece, len(Q), self.shadow.columns, self.rows.n_jobs, advance)
+        in_pieces(pick_piece, len(Q), self.shadow.columns, self.rows.n_jobs, advance, self.places[-1])
         return terms
 
     def _take_gram(self, n_threads: int) -> GramRows:
@@ -150,25 +151,32 @@ class ProductTerms:
             return GramRows(self.shadow, self.starts, self._count_slots(n_threads))
 
     def _pick(
-        self, Q: NDArray[Any], own: NDArray[np.int32], gram: GramRows, workspace: Workspace, terms: Terms
+        self, Q: NDArray[Any], groups: Groups, own: Groups, gram: GramRows, workspace: Workspace, terms: Terms
     ) -> None:
         from nearboost.kernels import inn as kernels
 
         queries = self.rows.queries(Q, np.empty(0), own)
-        bounds = self.shadow.first_scores(queries, own, workspace.values)
+        bounds = self.shadow.first_scores(queries, groups, workspace.values)
         finished = np.zeros(len(terms.counts), dtype=np.bool_)
         errors = np.repeat(bounds.start, len(self.starts) - 1)
         while True:
             kernels.extend_codes(
-                workspace.values, bounds.factor, workspace.scores, self.starts, self.numbers, self.rows.X,
-                queries.measured, queries.units, own, gram.slots, gram.grid, gram.steps, self.series.weights,
-                self.series.regularization, self.series.tolerance, bounds.row, bounds.term, bounds.measuring,
-                terms.picks, terms.counts, finished, errors,
+                workspace.values, bounds.factor, workspace.scores, self.starts, self.places, self.numbers,
+                self.rows.X, queries.measured, queries.units, groups, own, gram.slots, gram.grid, gram.steps,
+                self.series.weights, self.series.regularization, self.series.tolerance, bounds.row, bounds.term,
+                bounds.measuring, terms.picks, terms.counts, finished, errors,
             )  # fmt: skip
             waiting = np.flatnonzero(~finished)
             if not waiting.size:
                 return
             gram.add(np.unique(terms.picks[waiting, terms.counts[waiting] - 1]))
+
+
+def score_places(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the scores of each part begin, and the end: parts are padded to whole vectors."""
+    from nearboost.kernels.inn import LANES
+
+    return np.concatenate([[0], np.cumsum(-(-np.diff(starts) // LANES) * LANES)])
 
 
 def usable_memory(gram_memory: float | None) -> float:

@@ -17,7 +17,6 @@ from nearboost.neighbors import ROUNDING, UNDERFLOW, MeasuredQueries, MeasuredRo
 
 DOUBLE_ROUNDING = 2.0**-53
 FEATURES_AT_ONCE = 256
-TOP_SCORE = 2.0**31 - 2**7  # for excluded samples; others stay below 2^30, and a code subtracts less than 2^30
 QUERIES_PER_PIECE = 64
 SCORES_PER_PIECE = 2**24
 
@@ -75,13 +74,17 @@ class Shadow:
         self.radius = float(np.sqrt(2 * halves.max())) * (1 + 2.0**-20)
 
     def first_scores(
-        self, queries: MeasuredQueries, own: NDArray[np.int32], values: NDArray[np.float32]
+        self, queries: MeasuredQueries, groups: NDArray[np.int32], values: NDArray[np.float32]
     ) -> ErrorBounds:
-        """Put ½|x|² − q·x into ``values``, and the top score where a sample is the query's own."""
+        """Put ½|x|² − q·x into ``values``, and the top score where a sample is of the query's group."""
+        from nearboost.kernels.inn import TOP_SCORE
+
         multiply(multipliers(queries.shadow, 0.0), self.columns, values)
         bounds = self._bounds(queries)
-        excluded = np.flatnonzero(own >= 0)
-        values[excluded, own[excluded]] = TOP_SCORE / bounds.factor[excluded]
+        own = queries.groups[:, np.newaxis]
+        if np.any(own >= 0):
+            tops = (TOP_SCORE / bounds.factor).astype(np.float32)
+            np.copyto(values, tops[:, np.newaxis], where=groups == own)
         return bounds
 
     def _bounds(self, queries: MeasuredQueries) -> ErrorBounds:
@@ -132,15 +135,21 @@ def in_pieces(
     columns: NDArray[np.float32],
     n_jobs: int | None,
     advance: Advance,
+    n_scores: int | None = None,
 ) -> None:
-    """Call ``work`` for pieces of the queries, several at a time, each with room for products with all columns."""
+    """Call ``work`` for pieces of the queries, several at a time, each with room for products with all columns.
+
+    There are as many scores as columns, or ``n_scores`` where they are padded.
+    """
     n_samples = columns.shape[1]
     threads = count_useful_threads(n_jobs, n_queries * columns.size)
     size = max(1, min(QUERIES_PER_PIECE, SCORES_PER_PIECE // n_samples, -(-n_queries // threads)))
     pieces = [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
-    shape = (size, n_samples)
     idle = [
-        Workspace(np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int32)) for _ in pieces[:threads]
+        Workspace(
+            np.empty((size, n_samples), dtype=np.float32), np.empty((size, n_scores or n_samples), dtype=np.int32)
+        )
+        for _ in pieces[:threads]
     ]
 
     def work_on(piece: slice) -> None:

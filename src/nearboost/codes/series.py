@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance
 
+Groups = NDArray[np.int32]
+
 MOST_TERMS = 100_000
 MOST_SEARCHES = 10_000  # where each term is a search
 
@@ -46,8 +48,8 @@ class Terms:
 class TermPicker(Protocol):
     """A way to pick the terms of codes."""
 
-    def pick(self, Q: NDArray[Any], own: NDArray[np.int32], advance: Advance) -> Terms:
-        """Terms for each query; ``own`` is the sample a query may not have, -1 for none.
+    def pick(self, Q: NDArray[Any], groups: Groups, own: Groups, advance: Advance) -> Terms:
+        """Terms for each query; ``own`` is the group of samples a query may not have, -1 for none.
 
         ``advance`` is called with the number of finished queries. Several codes of one query
         follow each other.

@@ -19,6 +19,7 @@ from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
 from nearboost.codes.dictionary import Dictionary, check_coding
 from nearboost.codes.l1 import L1Dictionary
+from nearboost.codes.series import Groups
 from nearboost.inn.coder import INNCoder
 from nearboost.inn.decisions import Classes, ClassSums, Decision, NearestNearby, NearestOfClasses, shares_of
 from nearboost.problem.classifier import ScoredClassifierMixin
@@ -281,9 +282,13 @@ class QuietDictionary(Dictionary):
     """Codes without a progress bar of their own: that of the images is shown."""
 
     def codes(
-        self, Q: NDArray[Any], own: NDArray[np.int32] | None = None, advance: Advance | None = silent
+        self,
+        Q: NDArray[Any],
+        own: Groups | None = None,
+        groups: Groups | None = None,
+        advance: Advance | None = silent,
     ) -> csr_array:
-        return super().codes(Q, own, advance)
+        return super().codes(Q, own, groups, advance)
 
 
 def warn_of_empty(lengths: list[int]) -> None:

@@ -8,6 +8,8 @@ with the weights w_i = λ/(1+λ)^i of eq. (3): a further term costs one row of h
 number of features. Scores are 32-bit integers, whose minima fill vectors where those of floats do not, in units
 so fine that the row of distances is the least exact part; a bound of all errors is kept beside them. A row that is
 the only one within this bound of the best is the nearest; among several, distances measured in float64 decide.
+
+Scores of each part of the rows are padded to whole vectors: the rest of a loop would take as long as the loop.
 """
 
 import math
@@ -22,6 +24,8 @@ GRID_TOP = 65535
 GRID_ERROR = 0.52  # steps between a half squared distance and its grid point, the rounding of float32 included
 LEAST_STEP = 2.0**-110  # whose inverse float32 still holds
 LARGEST = np.int32(2**31 - 1)
+TOP_SCORE = 2**31 - 2**7  # of excluded rows; others stay below 2^30, and a code subtracts less than 2^30
+LANES = 16  # what scores are padded to a multiple of
 FEW = 32
 
 
@@ -66,12 +70,14 @@ def subtract_chunk(scores, row, factor, start, stop):
 
 @kernel
 def set_scores(scores, values, factor, size, lows):
-    """Scores from floats, the lowest of each chunk, and the lowest of all."""
+    """Scores from floats, which may be fewer, the lowest of each chunk, and the lowest of all."""
     lowest = LARGEST
     for chunk in range(lows.size):
-        start, stop = chunk * size, min((chunk + 1) * size, scores.size)
+        start, stop = chunk * size, min((chunk + 1) * size, values.size)
         lows[chunk] = set_chunk(scores, values, factor, start, stop)
         lowest = min(lowest, lows[chunk])
+    for j in range(values.size, scores.size):
+        scores[j] = TOP_SCORE
     return lowest
 
 
@@ -139,13 +145,24 @@ def list_below(scores, size, lows, limit, found):
 
 
 @kernel
-def nearest_of(found, first, own, rows, X, query, unit, metric, lanes):
-    """The place of the nearest row, ``rows`` beginning at ``first``; they rise, so ties go to the lower index."""
+def any_allowed(groups, own):
+    """Whether there is a row of another group."""
+    for group in groups:
+        if group != own:
+            return True
+    return False
+
+
+@kernel
+def nearest_of(found, groups, own, rows, X, query, unit, metric, lanes):
+    """The place of the nearest row of another group; they rise, so ties go to the lower index.
+
+    Places beyond the rows only pad the scores.
+    """
     nearest, least = -1, math.inf
     for j in found:
-        row = rows[first + j]
-        if row != own:
-            distance = measure(X[row], query, unit, metric, lanes)
+        if j < rows.size and groups[j] != own:
+            distance = measure(X[rows[j]], query, unit, metric, lanes)
             if nearest < 0 or distance < least:
                 nearest, least = j, distance
     return nearest
@@ -154,10 +171,11 @@ def nearest_of(found, first, own, rows, X, query, unit, metric, lanes):
 @kernel
 def follow(query, moved, picks, n_terms, X, unit, regularization):
     """Move the query away from the samples it has not been moved from yet, eq. (1)."""
+    inverse = 1.0 / unit  # exact, of a power of two
     for t in range(moved, n_terms):
         sample = X[picks[t]]
         for f in range(query.size):
-            query[f] = (1.0 + regularization) * query[f] - regularization * (sample[f] / unit)
+            query[f] = (1.0 + regularization) * query[f] - regularization * (sample[f] * inverse)
     return max(moved, n_terms)
 
 
@@ -172,27 +190,28 @@ def residual_of(query, unit, shrunk):
 
 @kernel(inline="always")  # a call with so many arguments would take as long as a hundred rows
 def find_next(
-    scores, size, lows, limit, found, first, own, rows, X, query, moved, picks, t, unit, metric, regularization,
-    lanes,
+    scores, size, lows, limit, found, groups, own, rows, X, query, moved, picks, t, unit, metric,
+    regularization, lanes,
 ):  # fmt: skip
     """The place of term t, and from how many samples the query has been moved: it lags behind while not needed."""
     n_found = list_below(scores, size, lows, limit, found)
     if n_found == 1:
         return found[0], moved
     moved = follow(query, moved, picks, t, X, unit, regularization)
-    return nearest_of(found[:n_found], first, own, rows, X, query, unit, metric, lanes), moved
+    return nearest_of(found[:n_found], groups, own, rows, X, query, unit, metric, lanes), moved
 
 
 @kernel
 def extend_codes(
-    values, factors, scores, starts, rows, X, Q, units, own, slots, grid, steps, weights, regularization,
-    tolerance, row_error, term_errors, measuring_errors, picks, counts, finished, errors,
+    values, factors, scores, starts, places, rows, X, Q, units, groups, own, slots, grid, steps, weights,
+    regularization, tolerance, row_error, term_errors, measuring_errors, picks, counts, finished, errors,
 ):  # fmt: skip
     """Go on with each query's code by each part of the rows until it is finished or waits for distances.
 
-    Part p begins at ``starts[p]``. ``values`` are the first scores as floats, and ``factors`` turn them and errors
-    into units of the scores. ``slots`` tells in which row of the grid a sample has its distances to the rows of
-    its part, -1 where they have not been made.
+    Part p begins at ``starts[p]``, its scores, which are padded, at ``places[p]``; a part without a row of another
+    group than the query's gives no term. ``values`` are the first scores as floats, and ``factors`` turn them and
+    errors into units of the scores. ``slots`` tells in which row of the grid a sample has its distances to the
+    rows of its part, -1 where they have not been made.
     """
     n_parts, longest = starts.size - 1, grid.shape[1]
     lanes, query = np.empty(N_LANES), np.empty(X.shape[1])
@@ -202,7 +221,11 @@ def extend_codes(
     for turn in range(picks.shape[0]):  # part by part, whose distances then stay in the caches
         part, r = turn // Q.shape[0], turn % Q.shape[0]
         first, stop, code = starts[part], starts[part + 1], r * n_parts + part
-        own_scores, own_picks = scores[r, first:stop], picks[code]
+        own_scores, own_picks, own_groups = (
+            scores[r, places[part] : places[part + 1]],
+            picks[code],
+            groups[first:stop],
+        )
         lows = all_lows[: -(-own_scores.size // size)]
         unit, factor = units[r], factors[r]
         copy(Q[r], query)
@@ -210,6 +233,9 @@ def extend_codes(
         while not finished[code]:
             t = counts[code]
             if t == 0:
+                if not any_allowed(own_groups, own[r]):
+                    finished[code] = True
+                    break
                 lowest = set_scores(own_scores, values[r, first:stop], np.float32(factor), size, lows)
             else:
                 slot, weight = slots[own_picks[t - 1]], weights[t - 1]
@@ -223,8 +249,8 @@ def extend_codes(
             # Errors of measuring grow with the moved query, those of scores by what was subtracted.
             limit = limit_above(lowest, errors[code] + growth * measuring_errors[r])
             place, moved = find_next(
-                own_scores, size, lows, limit, found, first, own[r], rows, X, query, moved, own_picks, t, unit, L2,
-                regularization, lanes,
+                own_scores, size, lows, limit, found, own_groups, own[r], rows[first:stop], X, query, moved,
+                own_picks, t, unit, L2, regularization, lanes,
             )  # fmt: skip
             own_picks[t] = first + place
             counts[code] = t + 1
@@ -270,11 +296,12 @@ def residual_norms(indptr, samples, weights, X, Q, units, norms):
     """|q − Σ w_i s_i| of each query by each of its codes, a row of ``norms`` for each query."""
     rest = np.empty(X.shape[1])
     for r in range(norms.shape[0]):
+        inverse = 1.0 / units[r]  # exact, of a power of two: dividing would take four times as long
         for part in range(norms.shape[1]):
             copy(Q[r], rest)
             code = r * norms.shape[1] + part
             for place in range(indptr[code], indptr[code + 1]):
                 weight, sample = weights[place], X[samples[place]]
                 for f in range(rest.size):
-                    rest[f] -= weight * (sample[f] / units[r])
+                    rest[f] -= weight * (sample[f] * inverse)
             norms[r, part] = residual_of(rest, units[r], 1.0)

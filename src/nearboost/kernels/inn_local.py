@@ -47,8 +47,8 @@ def keep_nearest(found, distances, near):
 
 
 @kernel
-def find_near(values, factors, scores, errors, own, X, Q, units, near):
-    """The rows nearest to each query, in rising order.
+def find_near(values, factors, scores, errors, groups, own, X, Q, units, near):
+    """The rows of other groups nearest to each query, in rising order.
 
     The k-th of some lows, k the length of the list, bounds the k-th score. With six times as many lows it does so
     narrowly: few more than k rows are measured, also where rows that follow each other are alike.
@@ -63,7 +63,7 @@ def find_near(values, factors, scores, errors, own, X, Q, units, near):
         limit = limit_above(kth_smallest(lows, k - 1), errors[r])
         n = list_below(scores[r], size, everywhere, limit, found)
         for i in range(n):
-            is_own = found[i] == own[r]
+            is_own = groups[found[i]] == own[r]
             distances[i] = math.inf if is_own else measure(X[found[i]], Q[r], units[r], L2, lanes)
         keep_nearest(found[:n], distances[:n], near[r])
 
@@ -127,9 +127,24 @@ def code_locally(
         for t in range(weights.size):
             limit = limit_above(lowest, error + growth * measuring_error)
             place, moved = find_next(
-                scores, size, lows, limit, found, 0, -1, own_rows, X, query, moved, own_picks, t, unit, metric,
-                regularization, lanes,
-            )  # fmt: skip
+                scores,
+                size,
+                lows,
+                limit,
+                found,
+                own_rows,
+                -1,
+                own_rows,
+                X,
+                query,
+                moved,
+                own_picks,
+                t,
+                unit,
+                metric,
+                regularization,
+                lanes,
+            )  # fmt: skip  (rows are their own groups, and none is left out)
             own_picks[t] = own_rows[place]
             counts[r] = t + 1
             if tolerance > 0.0:
