@@ -113,6 +113,26 @@ def test_numbers_that_a_dict_cannot_tell_apart(tmp_path):
         save(fitted(nearboost.UNNClassifier(3, n_rounds=2)).set_params(n_rounds=10**30), tmp_path / "m.nb")
 
 
+@pytest.mark.parametrize(
+    ("fraction", "message"),
+    [
+        ("1/" + "1" * 10**6, "at most"),
+        ("1/" + "1" * 299_990 + "g", "another form"),
+        ("1/" + "3" * 299_000, "reduced"),
+    ],
+)
+def test_fractions_that_take_minutes(tmp_path, fraction, message):
+    """Zeros and other digits could be told apart in as many ways as there are, and each fraction is reduced."""
+
+    def change(header):
+        table = header["root"]["state"]["exact_coefficients_"][0]
+        table["values"] = [fraction] * len(table["values"])
+
+    exact = {"loss": "hinge", "vote_weights": "uniform", "start": "zero", "arithmetic": "rational"}
+    model = fitted(nearboost.N3Classifier(3, n_rounds=4, **exact))
+    refused(changed(model, tmp_path / "m.nb", change), message)
+
+
 @pytest.mark.parametrize("kind", [str, object])
 def test_texts_of_what_is_no_character(tmp_path, kind):
     """Python ends in a SystemError where it meets them."""

@@ -86,8 +86,11 @@ THEORY = Fields(
         **{name: Array("int32", ("n_rounds",), low=0) for name in ("n_roots", "n_steps")},
     }
 )
-FRACTION = "-?[0-9a-f]+/[0-9a-f]*[1-9a-f][0-9a-f]*"  # of hexadecimal digits
-FRACTIONS = Fields({"rows": Array("int64", ("n_rows",), low=0), "values": ListOf(Text(10**6, FRACTION), "n_rows")})
+FRACTION = "-?[0-9a-f]+/0*[1-9a-f][0-9a-f]*"  # of hexadecimal digits, read in one way only: no text takes long
+MOST_SQUARED = 10**11  # digits, squared and added up over all fractions: so long does it take to reduce these
+FRACTIONS = Fields(
+    {"rows": Array("int64", ("n_rows",), low=0), "values": ListOf(Text(300_000, FRACTION), "n_rows")}
+)
 
 
 def boosted(**more: Spec) -> Schema:
@@ -114,6 +117,9 @@ def check_boosted(state: Mapping[str, Any]) -> None:
     _check_votes(state["vote_rule"], state["vote_kind"], state["sigma"])
     _check_all_or_none(state, TRAINING)
     _check_all_or_none(state, HELD_OUT)
+    tables = state.get("exact_coefficients_", [])
+    if sum(len(text) ** 2 for table in tables for text in table["values"]) > MOST_SQUARED:
+        raise Misfit("must have fractions that can be reduced in some seconds")
     if "graph_indices" in state:
         _check_training(state)
 
