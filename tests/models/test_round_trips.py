@@ -22,7 +22,7 @@ from models.fitted import (
     two_labels,
 )
 from models.test_attacks import changed
-from nearboost.models import ModelFileError, load, save
+from nearboost.models import Model, ModelFileError, load, save
 from nearboost.models.names import MODULES, class_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of methods that would like more data
@@ -83,6 +83,17 @@ def test_float32_and_labels_of_objects(tmp_path):
     loaded = returned(model, tmp_path)
     assert loaded.classes_.dtype == object
     assert_same(model, loaded, queries().astype(np.float32))
+
+
+def test_parameters_out_of_arrays(tmp_path):
+    """As a search over an array of choices sets them."""
+    X, y = rows()
+    [metric], [n_neighbors] = np.array(["l1"]), np.array([3])
+    model = nearboost.UNNClassifier(n_neighbors, metric=metric, n_rounds=2).fit(X, y)
+    save(Model(None, model, tuple(np.array(["a", "b", "c", "d"])), None, {}), tmp_path / "m.nb")
+    loaded = load(tmp_path / "m.nb")
+    assert [type(one) for one in (loaded.classifier.metric, *loaded.classes)] == [str] * 5
+    assert (loaded.predict(X).labels == Model(None, model, ("a", "b", "c", "d"), None, {}).predict(X).labels).all()
 
 
 def test_not_fitted(tmp_path):

@@ -132,8 +132,11 @@ class Choice(Spec):
         self.words = words
 
     def check(self, value: Any, sizes: Sizes) -> None:
-        if not (value is None or type(value) is str) or value not in self.words:
+        if not (value is None or isinstance(value, str)) or value not in self.words:
             raise Misfit(f"must be one of {', '.join(map(repr, self.words))}")
+
+    def encode(self, value: Any, where: str, writer: Writer) -> Coded:
+        return str(value) if isinstance(value, np.str_) else value
 
 
 @dataclass(frozen=True)
@@ -144,12 +147,15 @@ class Text(Spec):
     pattern: str = ""
 
     def check(self, value: Any, sizes: Sizes) -> None:
-        if type(value) is not str or len(value) > self.longest:
+        if not isinstance(value, str) or len(value) > self.longest:
             raise Misfit(f"must be a text of at most {self.longest:,} characters")
         if "\0" in value:
             raise Misfit("must hold no NUL, which NumPy drops at the end of a text")
         if self.pattern and not re.fullmatch(self.pattern, value):
             raise Misfit("must be a text of another form")
+
+    def encode(self, value: Any, where: str, writer: Writer) -> Coded:
+        return str(value) if isinstance(value, np.str_) else value
 
 
 class Constant(Spec):
