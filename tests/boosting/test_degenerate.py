@@ -328,3 +328,13 @@ def test_a_random_state_may_be_a_generator_as_in_scikit_learn():
 def test_a_class_may_be_left_out_by_its_weight():
     for cls in (N3Classifier, UNNClassifier):
         assert_sound(fit(cls(5, class_weight={1: 0.0}), X, Y), X)
+
+
+@BOTH
+def test_prototypes_that_are_nobodys_neighbours(cls):
+    """Of many equal rows the first is everybody's neighbour, and prototypes are others: nobody votes at all."""
+    draw = np.random.default_rng(0)
+    rows, classes = draw.integers(0, 2, size=(20, 1)).astype(float), draw.integers(0, 3, 20)
+    model = fit(cls(1, n_prototypes=2, vote_from="all", n_rounds=3), rows, classes)
+    assert model.start_coefficient_ == 0
+    assert_sound(model, rows)

@@ -91,11 +91,14 @@ def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[n
     such c, so it is summed once and only the other pairs are looked at one by one. The risk is convex in s.
 
     Half a row on which all votes are wrong is added: where no row errs the risk falls for ever, and one odd row
-    more or less (the held-out folds differ by a few) must not change the scale of all scores.
+    more or less (the held-out folds differ by a few) must not change the scale of all scores. Where nobody votes,
+    as no prototype is a neighbour of any row, there is nothing to scale.
     """
     step = max(1, len(row_weight) // _MOST_ROWS)
     by_class, members = vote.by_class[::step], csr_array(labels.members[::step])
     total, row_weight = vote.total[::step], row_weight[::step]
+    if not total.any():
+        return 0.0
     # The pairs looked at one by one: some voter of c votes on the row, or the row is of c itself.
     met, own_pairs = _pair_keys(by_class), _pair_keys(members)
     pairs = np.union1d(met, own_pairs)
