@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC, LinearSVC
 
 from nearboost.base.errors import UsageError
-from nearboost.catalogue.methods import DEFAULT, METHODS, find_method, find_methods
+from nearboost.catalogue.methods import DEFAULT, METHODS, default_method, find_method, find_methods
 from nearboost.catalogue.tuning import Tuned, unit_of
 from nearboost.models.names import name_of
 
@@ -67,7 +67,7 @@ def test_names_with_settings():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("forest", "There is no method 'forest'; choose from knn, weighted-knn"),
+        ("forest", "There is no method 'forest'; choose from nearboost, knn, weighted-knn"),
         ("n3:rounds=3", "n3 has no setting 'rounds'; it has "),
         ("n3:n_rounds", "settings are written NAME:SETTING=VALUE"),
         ("n3:loss=log,n_neighbors=5", "NAME:SETTING=VALUE:SETTING=VALUE: n3:loss=log:n_neighbors=5."),
@@ -76,6 +76,7 @@ def test_names_with_settings():
         ("n_neighbors=5", "'n_neighbors=5' is a setting without a method"),
         ("n3:loss=foo", "'n3:loss=foo' cannot be fitted: loss='foo' is not known; use one of"),
         ("n3:n_neighbors=abc", "n_neighbors='abc' must be a whole number"),
+        ("nearboost:n_prototypes=1.5", "n_prototypes=1.5 must be a number above 0 and at most 1"),
         ("unn:n_prototypes=1.5", "n_prototypes=1.5 must be a number above 0 and at most 1"),
         ("mlnn:kernel=round", "kernel='round' is not known"),
         ("mapboost:estimator=no", "estimator='no' is not known"),
@@ -94,6 +95,11 @@ def test_names_with_settings():
 def test_unknown_names_are_told(name, said):
     with pytest.raises(UsageError, match=re.escape(said)):
         find_methods([name])
+
+
+def test_the_best_answer_is_the_default_one():
+    assert DEFAULT[0] == next(iter(METHODS)) == default_method(multilabel=False) == "nearboost"
+    assert default_method(multilabel=True) == "n3"
 
 
 def test_lists_of_names():

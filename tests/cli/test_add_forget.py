@@ -68,7 +68,7 @@ def test_forget_images(images, rest, tmp_path):
     old = {before.origins.names[i] for i in before.last_step.prototypes_}
     new = {after.origins.names[i] for i in after.last_step.prototypes_}
     assert (found["gained"], found["lost"]) == (len(new - old), len(old - new))
-    call("fit", rest, "--out", tmp_path / "fresh.nb")
+    call("fit", rest, "--method", "n3", "--out", tmp_path / "fresh.nb")
     assert_same_model(out, tmp_path / "fresh.nb")
     assert after.origins.picture(0) == before.origins.picture(0)
     assert answer("info", out)["training_rows_in_file"]
@@ -158,11 +158,11 @@ def test_add_rows_and_forget_them(vectors, digits, tmp_path, method):
 
 def test_classes_come_and_go(vectors, digits, tmp_path):
     y = np.load(vectors.data / "y.npy")
-    call("fit", digits(y != "one"), "--out", tmp_path / "two.nb")
+    call("fit", digits(y != "one"), "--method", "n3", "--out", tmp_path / "two.nb")
     found = answer("add", tmp_path / "two.nb", digits(y == "one"), "--out", tmp_path / "three.nb")
     assert found["before"]["classes"] == ["nought", "two"]
     assert found["after"]["classes"] == ["nought", "one", "two"]
-    call("fit", digits(np.argsort(y == "one", kind="stable")), "--out", tmp_path / "fresh.nb")
+    call("fit", digits(np.argsort(y == "one", kind="stable")), "--method", "n3", "--out", tmp_path / "fresh.nb")
     three, fresh = load_model(tmp_path / "three.nb"), load_model(tmp_path / "fresh.nb")
     X = np.load(vectors.data / "X.npy")
     np.testing.assert_array_equal(three.predict_rows(X).probabilities, fresh.predict_rows(X).probabilities)
@@ -207,7 +207,8 @@ def test_add_images(images, tmp_path):
 @pytest.mark.parametrize(
     ("options", "who"),
     [
-        (["--scale"], "StandardScaler"),
+        (["--method", "n3", "--scale"], "StandardScaler"),
+        ([], "NearBoostClassifier"),
         (["--method", "slnd"], "SLNDClassifier"),
         (["--features", "bag", "--method", "knn"], "BagOfFeatures"),
         (

@@ -68,7 +68,7 @@ def test_explain_two_classes(tmp_path):
     X = np.vstack([rng.normal(0, 1, (30, 2)), rng.normal(3, 1, (30, 2))])
     np.savez(tmp_path / "two.npz", X=X, y=np.repeat(["low", "high"], 30))
     model = tmp_path / "model.nb"
-    assert call("fit", tmp_path / "two.npz", "--out", model).code == Exit.DONE
+    assert call("fit", tmp_path / "two.npz", "--method", "n3", "--out", model).code == Exit.DONE
     np.save(tmp_path / "X.npy", np.array([[0.0, 0.0]]))
     low, high = (answer("explain", model, tmp_path / "X.npy", "--about", name) for name in ("low", "high"))
     assert low["said"] == "low"

@@ -14,7 +14,7 @@ def test_features(images, tmp_path):
     ended = call("features", images.data, "--out", out)
     assert ended.code == Exit.PARTLY
     assert np.load(out / "X.npy").shape == (48, 512)
-    assert call("fit", out, "--out", tmp_path / "model.nb").code == Exit.DONE  # the train part, as before
+    assert call("fit", out, "--method", "n3", "--out", tmp_path / "model.nb").code == Exit.DONE  # the train part
     rows = answer("evaluate", tmp_path / "model.nb", out)
     pictures = answer("evaluate", images.model, images.data)
     assert rows["measures"] == pictures["measures"]

@@ -54,7 +54,7 @@ def test_vectors_have_no_features(vectors, tmp_path):
 
 def test_no_thumbnails(images, tmp_path):
     out = tmp_path / "model.nb"
-    assert call("fit", images.data, "--no-thumbnails", "--out", out).code == Exit.PARTLY
+    assert call("fit", images.data, "--method", "n3", "--no-thumbnails", "--out", out).code == Exit.PARTLY
     assert load_model(out).origins.pictures is None
     assert load_model(out).origins.hashes[0]
     assert out.stat().st_size < images.model.stat().st_size
@@ -63,7 +63,7 @@ def test_no_thumbnails(images, tmp_path):
 
 
 def test_store_is_used_again(images, tmp_path):
-    words = ["fit", images.data, "--store", tmp_path / "store", "--out", tmp_path / "model.nb"]
+    words = ["fit", images.data, "--method", "n3", "--store", tmp_path / "store", "--out", tmp_path / "model.nb"]
     assert call(*words).code == Exit.PARTLY
     [rows] = (tmp_path / "store").glob("*/rows.npy")
     before = rows.stat().st_mtime_ns
@@ -73,7 +73,11 @@ def test_store_is_used_again(images, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "method", ["knn", "unn:n_prototypes=9", "mlnn", "mapboost", "innc", "src", "crc", "slnd", "sgd", "lbfgs"]
+    "method",
+    [
+        *("nearboost:n_prototypes=9", "knn", "unn:n_prototypes=9", "mlnn", "mapboost", "innc", "src", "crc"),
+        *("slnd", "sgd", "lbfgs"),
+    ],
 )
 def test_fit_and_evaluate_every_method(vectors, tmp_path, method):
     out = tmp_path / "model.nb"
@@ -114,7 +118,8 @@ def test_a_plain_vote_is_told(tmp_path):
     X = np.repeat([0.0, 20.0], 40)[:, np.newaxis] + np.random.default_rng(0).normal(size=(80, 3))
     np.savez(tmp_path / "far.npz", X=X, y=np.repeat(["a", "b"], 40))
     note = "so no weights were learned"
-    assert note in call("fit", tmp_path / "far.npz", "--out", tmp_path / "model.nb").err
+    plain = call("fit", tmp_path / "far.npz", "--method", "n3", "--out", tmp_path / "model.nb")
+    assert note in plain.err
     learned = call("fit", tmp_path / "far.npz", "--method", "n3:n_rounds=5", "--out", tmp_path / "model.nb")
     assert learned.code == Exit.DONE
     assert note not in learned.err
@@ -122,7 +127,7 @@ def test_a_plain_vote_is_told(tmp_path):
 
 def test_what_cannot_be_saved_is_refused_before_data_is_read(tmp_path):
     for method, message in (
-        ("adaboost", "No model file can hold 'adaboost'; choose from knn, "),
+        ("adaboost", "No model file can hold 'adaboost'; choose from nearboost, knn, "),
         ("rbf-svm:cache_size=20000", "method rbf-svm:cache_size=20000.cache_size cannot be saved"),
     ):
         said = refused("fit", "nowhere", "--method", method, "--out", tmp_path / "model.nb", code=Exit.USAGE)

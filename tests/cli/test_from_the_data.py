@@ -77,7 +77,7 @@ def test_pruning_brings_nothing_back(rows, some, tmp_path):
 
 def test_settings_that_a_fit_chooses_stay_open(rows, tmp_path):
     """The number of neighbours was written down when a model was pruned, and no longer chosen."""
-    call("fit", rows, "--out", tmp_path / "m.nb")
+    call("fit", rows, "--method", "n3", "--out", tmp_path / "m.nb")
     call("prune", tmp_path / "m.nb", "--keep", 6, "--data", rows, "--out", tmp_path / "few.nb")
     assert load_model(tmp_path / "few.nb").last_step.n_neighbors == "auto"
 
@@ -131,7 +131,7 @@ def test_models_of_all_parts(images, tmp_path):
 
 def test_added_items_are_not_lost(rows, some, tmp_path):
     first, more = some(np.arange(30), "first"), some(np.arange(30, 40), "more")
-    call("fit", first, "--out", tmp_path / "m.nb")
+    call("fit", first, "--method", "n3", "--out", tmp_path / "m.nb")
     call("add", tmp_path / "m.nb", more, "--out", tmp_path / "m.nb")
     words = ["forget", tmp_path / "m.nb", "row 3", "--out", tmp_path / "x.nb", "--data"]
     assert "10 of the 40 items of the model are not in first" in refused(*words, first)

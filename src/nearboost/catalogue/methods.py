@@ -15,7 +15,7 @@ from typing import Any
 
 from nearboost.base.errors import UsageError
 
-DEFAULT = ("knn", "weighted-knn", "unn", "n3", "innc", "slnd", "linear-svm", "rbf-svm")
+DEFAULT = ("nearboost", "knn", "weighted-knn", "unn", "n3", "innc", "slnd", "linear-svm", "rbf-svm")
 
 NEIGHBORS = {"n_neighbors": (1, 3, 5, 7, 11, 15)}
 PENALTIES = {"C": (1, 10, 100, 1000)}
@@ -89,6 +89,11 @@ def seeded(estimator: Any, seed: int, n_jobs: int | None) -> Any:
     known = estimator.get_params(deep=False)
     given = {"random_state": seed, "n_jobs": n_jobs}
     return estimator.set_params(**{name: value for name, value in given.items() if name in known})
+
+
+def default_method(*, multilabel: bool) -> str:
+    """The name of the method to fit where none is asked for."""
+    return "n3" if multilabel else "nearboost"
 
 
 def find_methods(names: Iterable[str]) -> list[Method]:
@@ -171,6 +176,12 @@ def _setting(pair: str, name: str) -> tuple[str, Any]:
 
 
 _TABLE = (
+    Method(
+        "nearboost",
+        "NearBoost",
+        "nearboost.ensemble.nearboost.NearBoostClassifier",
+        "Neighbours in a learned metric and a kernel regression; scales, metric and weights by folds.",
+    ),
     Method(
         "knn",
         "k-NN",

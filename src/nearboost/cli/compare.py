@@ -11,7 +11,7 @@ FEATURES = "Image descriptors, separated by commas: gist, pixels, bif, bag, pyra
 METHODS = "Methods, separated by commas, or all; settings as in n3:n_prototypes=0.1."
 PROTOCOL = "fixed, half, 30-per-class, 100-per-class/50, 5-fold, grouped-half, grouped-5-fold."
 # What happens without an option; shown as its default.
-USUAL_METHODS = "knn,weighted-knn,unn,n3,innc,slnd,linear-svm,rbf-svm"
+USUAL_METHODS = "nearboost,knn,weighted-knn,unn,n3,innc,slnd,linear-svm,rbf-svm"
 USUAL_PROTOCOL = "fixed where the data has train and test, else half"
 
 

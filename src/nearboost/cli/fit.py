@@ -20,8 +20,12 @@ def fit(
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="Method, optionally with settings, as in n3:n_prototypes=0.1.")
-    ] = "n3",
+        str | None,
+        typer.Option(
+            help="Method, optionally with settings, as in nearboost:n_prototypes=0.1.",
+            show_default="nearboost; n3 where items have several labels",
+        ),
+    ] = None,
     part: Annotated[
         str, typer.Option(help="Items to fit to: all, train or test; auto means train if the data is divided.")
     ] = "auto",
@@ -42,13 +46,13 @@ def fit(
 
     The file holds features, classifier, class names and where each prototype came from. Loading it runs no code.
 
-    Example: `nearboost fit pictures --features gist --method n3 --out scenes.nb`
+    Example: `nearboost fit pictures --out scenes.nb`
     """
     from nearboost.base.disk import check_folder
     from nearboost.datasets import open_dataset
     from nearboost.models import save
     from nearboost.models.archive import check_model_target
-    from nearboost.models.fitting import check_names, fit_model, notes_on
+    from nearboost.models.fitting import check_names, fit_model, held_out_words, notes_on
     from nearboost.models.info import read_summary
     from nearboost.models.items import check_part, choose_part
 
@@ -77,7 +81,7 @@ def fit(
     if as_json:
         echo_json(read_summary(out) | {"skipped": fitted.skipped})
     else:
-        accuracy = getattr(fitted.model.last_step, "held_out_accuracy_", None)
-        held_out = "" if accuracy is None else f", held-out accuracy {accuracy:.1%}"
-        echo(f"Model: {out} ({fitted.model.n_training} items, {len(fitted.model.classes)} classes{held_out})")
+        made = fitted.model
+        size = f"{made.n_training} items, {len(made.classes)} classes"
+        echo(f"Model: {out} ({made.facts['method']}, {size}{held_out_words(made)})")
     return report_skipped(fitted.skipped)

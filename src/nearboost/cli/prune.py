@@ -29,9 +29,10 @@ def prune(
 ) -> Exit:
     """Keep the best prototypes only, with weights learned again; queries get faster and the file smaller.
 
-    A model in which all rows vote holds them in its file; one with prototypes needs `--data`.
+    Boosted neighbours in which all rows vote hold them in their file; a model with prototypes, and NearBoost, need
+    `--data`.
 
-    Example: `nearboost prune scenes.nb --keep 0.05 --out small.nb`
+    Example: `nearboost prune scenes.nb --keep 0.05 --data pictures --out small.nb`
     """
     from nearboost.models.pruning import prune_file
 

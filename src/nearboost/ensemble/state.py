@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nearboost.base.entries import Array, Flag, Misfit, Nullable, Number, Texts
+from nearboost.base.entries import Array, Flag, ListOf, Misfit, Nullable, Number, Text, Texts
 from nearboost.base.schema import CLASSES, Schema, of_rows
 from nearboost.ensemble.answers import HEADS, Answers
 from nearboost.ensemble.code_heads import CodedRows
@@ -68,9 +68,9 @@ SCHEMA: Schema = of_rows(
         "tried_steps": Texts("n_tried"),
         "tried": Texts("n_tried"),
         "tried_losses": Array("float64", ("n_tried",), finite=False),
-        "chosen_steps": Texts("n_chosen"),
-        "chosen": Texts("n_chosen"),
-        "notes": Texts("n_notes"),
+        "chosen_steps": ListOf(Text(), "n_chosen"),  # in the header, for whoever reads that alone
+        "chosen": ListOf(Text(), "n_chosen"),
+        "notes": ListOf(Text()),
     },
     check=check_answers,
 )
@@ -110,9 +110,9 @@ def collect(model: Any) -> dict[str, Any]:
         "tried_steps": np.array(steps, dtype=str),
         "tried": np.array(candidates, dtype=str),
         "tried_losses": np.array(losses, dtype=np.float64),
-        "chosen_steps": np.array(list(report.chosen), dtype=str),
-        "chosen": np.array(list(report.chosen.values()), dtype=str),
-        "notes": np.array(report.notes, dtype=str),
+        "chosen_steps": list(report.chosen),
+        "chosen": list(report.chosen.values()),
+        "notes": report.notes,
     }
 
 
@@ -135,7 +135,7 @@ def restore(model: Any, state: Mapping[str, Any]) -> None:
     model._landmark_rows = state["landmark_rows"]
     model.report_ = Report(
         list(zip(*(state[name].tolist() for name in ("tried_steps", "tried", "tried_losses")), strict=True)),
-        dict(zip(state["chosen_steps"].tolist(), state["chosen"].tolist(), strict=True)),
+        dict(zip(state["chosen_steps"], state["chosen"], strict=True)),
         {},
-        state["notes"].tolist(),
+        state["notes"],
     )

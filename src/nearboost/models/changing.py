@@ -243,7 +243,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "items": model.n_training,
         "classes": list(model.classes),
         "prototypes": None if prototypes is None else len(prototypes),
-        "held_out_accuracy": getattr(model.last_step, "held_out_accuracy_", None),
+        "held_out_accuracy": model.held_out_accuracy,
     }
 
 

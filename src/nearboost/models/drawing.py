@@ -69,6 +69,7 @@ def _write_head(draw: Any, vote: Vote, n_shown: int, width: int) -> None:
         (f"Votes about {vote.about}", 16, INK),
         (signed(in_favour) + " for it", 16, FOR),
         (signed(against) + " against it", 16, AGAINST),
+        *([(signed(vote.linear[vote.about]) + " by the linear head", 16, PALE)] if vote.linear else []),
         (vote.summary(n_shown), 14, PALE),
     ]
     top = MARGIN

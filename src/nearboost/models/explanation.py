@@ -1,7 +1,7 @@
 """Who voted on an item, by name and with a sign: what speaks for a class and what against it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from nearboost.base.image_set import ImageSet
 from nearboost.boosting.queries import Explanation
+from nearboost.ensemble.explaining import StackedExplanation
 from nearboost.inn.code_classifier import CodeExplanation
 from nearboost.models.items import open_items
 from nearboost.models.model import Model
 from nearboost.models.prediction import label_names
+
+MOST_CLASSES = 6  # of which the linear head is shown
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,9 @@ class Vote:
     said : the class that the model says
     probability : of that class, where the classifier gives one
     about : the class that votes are for or against
-    score : of that class; boosted neighbours' votes and what is said without voters add up to it
+    score : of that class; votes and what is said without voters add up to it, except for codes
     voters : the strongest first; some may have a vote of 0
+    linear : what the linear head of NearBoost adds to each class, the largest first; empty for other classifiers
     """
 
     name: str
@@ -56,6 +60,7 @@ class Vote:
     about: str
     score: float
     voters: list[Voter]
+    linear: dict[str, float] = field(default_factory=dict)
 
     @property
     def balance(self) -> tuple[float, float]:
@@ -76,12 +81,13 @@ def explain(
 ) -> list[Vote]:
     """The voters on some rows, for and against the class ``about``, or the one that the model says.
 
-    Boosted neighbours: what each adds to the score of the class. Codes: the weight of a sample, negative where it
-    is of another class.
+    Boosted neighbours and NearBoost: what each adds to the score of the class. Codes: the weight of a sample,
+    negative where it is of another class.
     """
     if not hasattr(model.last_step, "explain"):
         raise ValueError(
-            f"{type(model.last_step).__name__} has no voters to show; fit unn, n3, mlnn, mapboost, innc or src."
+            f"{type(model.last_step).__name__} has no voters to show; fit nearboost, unn, n3, mlnn, mapboost, "
+            "innc or src."
         )
     if about is not None and about not in model.classes:
         raise ValueError(f"The model has no class {about!r}; use one of {', '.join(model.classes[:15])}.")
@@ -102,6 +108,7 @@ def explain(
                 asked,
                 _score(explanation, code),
                 _voters(model, explanation, code),
+                _linear_head(model, explanation),
             )
         )
     return votes
@@ -112,7 +119,6 @@ def _voters(model: Model, explanation: Any, code: int) -> list[Voter]:
         rows, distances = explanation.samples, [None] * len(explanation.samples)
         signed = np.where(explanation.labels == code, 1.0, -1.0) * np.abs(explanation.weights)
     else:
-        assert isinstance(explanation, Explanation)
         rows, distances = explanation.prototypes, explanation.distances.tolist()
         signed = signed_votes(explanation, code)
     order = np.argsort(-np.abs(signed), kind="stable")
@@ -128,12 +134,23 @@ def _score(explanation: Any, code: int) -> float:
     return float(total[code])
 
 
-def signed_votes(explanation: Explanation, code: int) -> NDArray[np.float64]:
+def signed_votes(explanation: Explanation | StackedExplanation, code: int) -> NDArray[np.float64]:
     """What each voter adds to the score of a class; one column stands for the second of two classes."""
     contributions = explanation.contributions
+    if isinstance(
+        explanation, StackedExplanation
+    ):  # whose scores are 0 on average: what is for one is against all
+        return contributions[:, code] - contributions.mean(axis=1)
     if contributions.shape[1] == 1 and len(explanation.classes) == 2:
         return contributions[:, 0] if code == 1 else -contributions[:, 0]
     return contributions[:, code]
+
+
+def _linear_head(model: Model, explanation: Any) -> dict[str, float]:
+    if not isinstance(explanation, StackedExplanation):
+        return {}
+    added = explanation.linear - explanation.linear.mean()
+    return {model.classes[code]: float(added[code]) for code in np.argsort(-added, kind="stable")}
 
 
 def _voter(model: Model, row: int, vote: float, distance: float | None) -> Voter:
@@ -173,9 +190,17 @@ def as_lines(vote: Vote, most: int) -> list[str]:
         f"Item: {vote.name}",
         f"Said: {vote.said}{sure}",
         f"Votes about {vote.about}: {in_favour:+.4f} for, {against:+.4f} against, score {vote.score:+.4f}",
+        *_linear_lines(vote),
         vote.summary(most),
     ]
     for voter in vote.voters[:most]:
         far = "" if voter.distance is None else f"  distance {voter.distance:.4g}"
         lines.append(f"{voter.vote:+9.4f}  {voter.label:<{wide}}  {voter.name}{far}")
     return lines
+
+
+def _linear_lines(vote: Vote) -> list[str]:
+    """What the linear head says, of the class that is asked about and of the others it is most for."""
+    first = dict.fromkeys([vote.about, *vote.linear])
+    shown = [f"{name} {vote.linear[name]:+.4f}" for name in list(first)[:MOST_CLASSES] if name in vote.linear]
+    return [f"The linear head adds: {', '.join(shown)}"] if shown else []

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nearboost.base.errors import UsageError
 from nearboost.catalogue.descriptors import DEFAULT, Descriptor, describe, find_descriptor
-from nearboost.catalogue.methods import find_method
+from nearboost.catalogue.methods import default_method, find_method
 from nearboost.datasets import DataError, Dataset
 from nearboost.models import Model, ModelFileError, origins_of
 from nearboost.models.files import check_can_be_saved
@@ -30,10 +30,12 @@ class Fitted(NamedTuple):
     skipped: dict[str, str]
 
 
-def check_names(features: str | None, method: str) -> None:
+def check_names(features: str | None, method: str | None) -> None:
     """Report wrong names and settings, and methods that a file cannot hold, before any work."""
     if features is not None:
         find_descriptor(features)
+    if method is None:
+        return
     classifier = find_method(method, to_save=True).make()
     inner = getattr(classifier, "estimator", None)  # of a grid search
     try:
@@ -46,7 +48,7 @@ def fit_model(
     dataset: Dataset,
     *,
     features: str | None = None,
-    method: str = "n3",
+    method: str | None = None,
     scale: bool = False,
     store: Path | None = None,
     thumbnails: bool = True,
@@ -60,7 +62,7 @@ def fit_model(
     ----------
     dataset : all its items are fitted to
     features : a name of `find_descriptor`, for images; None means Gist
-    method : a name of `find_method`, perhaps with settings
+    method : a name of `find_method`, perhaps with settings; None means `default_method`
     scale : whether features get mean 0 and deviation 1 first
     store : folder where rows of images are kept and found again; None keeps none
     thumbnails : whether voters keep a small picture
@@ -69,6 +71,7 @@ def fit_model(
     if dataset.kind == "vectors" and features is not None:
         raise DataError(f"{dataset.name} has vectors, which need no features; leave out --features.")
     features = features or DEFAULT
+    method = method or default_method(multilabel=dataset.is_multilabel)
     check_names(features, method)
     classifier = find_method(method).make(seed, n_jobs)
     if scale:
@@ -166,6 +169,15 @@ def notes_on(model: Model) -> list[str]:
     if getattr(model.last_step, "n_rounds_", None) != 0:
         return []
     return ["the plain vote of neighbours answers held-out items best, so no weights were learned."]
+
+
+def held_out_words(model: Model) -> str:
+    """The held-out accuracy, with its standard error where that is known; nothing where there is none."""
+    if model.held_out_accuracy is None:
+        return ""
+    error = getattr(model.last_step, "held_out_error_", None)
+    margin = "" if error is None else f" ± {100 * error:.1f}"
+    return f", held-out accuracy {model.held_out_accuracy:.1%}{margin}"
 
 
 def groups_for(fit: Callable[..., Any], dataset: Dataset) -> dict[str, Any]:

@@ -8,8 +8,13 @@ from nearboost.catalogue.methods import grid_of
 from nearboost.models.archive import MISFITS, misfit
 from nearboost.models.files import read_header
 
-CHOSEN = ("n_neighbors_", "n_rounds_", "held_out_accuracy_", "temperature_", "terms_", "rank_")
-MOST_TEXT = 200
+CHOSEN = (
+    *("n_neighbors_", "n_rounds_", "held_out_accuracy_", "held_out_error_", "held_out_log_loss_"),
+    *("temperature_", "terms_", "rank_"),
+)
+MAPPED = "NearBoostClassifier"  # keeps its rows in its metric, not as they were given
+REPORTED = ("chosen_steps", "chosen", "notes")
+MOST_TEXT = 300
 
 
 def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -50,13 +55,15 @@ def _summary(path: str | os.PathLike[str], header: Mapping[str, Any]) -> dict[st
     state = root["state"]
     classes, facts = _plain(state["classes"], arrays), _plain(state["facts"], arrays)
     origins = _origin_facts(state["origins"], arrays)
+    classifier = _object(state["classifier"], arrays)
+    all_vote = 0 < origins["voters"] == facts.get("items")  # a file holds the rows that vote
     return found | {
         "facts": facts,
         "classes": classes,
         "chosen_by_folds": list(grid_of(str(facts.get("method")))),
         "features": _object(state["features"], arrays) if state["features"] else None,
-        "classifier": _object(state["classifier"], arrays),
-        "training_rows_in_file": 0 < origins["voters"] == facts.get("items"),  # a file holds the rows that vote
+        "classifier": classifier,
+        "training_rows_in_file": all_vote and _last_class(classifier) != MAPPED,
         **origins,
     }
 
@@ -69,10 +76,20 @@ def _origin_facts(coded: Any, arrays: list[Any]) -> dict[str, Any]:
 
 
 def _object(coded: Mapping[str, Any], arrays: list[Any]) -> dict[str, Any]:
-    """A class, its parameters (steps nested), and what its fit chose."""
+    """A class, its parameters (steps nested), what its fit chose and what it noted."""
     parameters = {name: _plain(one, arrays) for name, one in coded["parameters"].items()}
-    chosen = {name.rstrip("_"): _plain(coded["state"][name], arrays) for name in CHOSEN if name in coded["state"]}
-    return {"class": _class_name(coded), "parameters": parameters} | ({"chosen": chosen} if chosen else {})
+    state = {name: _plain(coded["state"][name], arrays) for name in (*CHOSEN, *REPORTED) if name in coded["state"]}
+    steps, choices, notes = (state.get(name, []) for name in REPORTED)
+    chosen = {name.rstrip("_"): state[name] for name in CHOSEN if name in state}
+    chosen |= dict(zip(steps, choices, strict=True))
+    found = {"class": _class_name(coded), "parameters": parameters}
+    return found | ({"chosen": chosen} if chosen else {}) | ({"notes": notes} if notes else {})
+
+
+def _last_class(one: Mapping[str, Any]) -> str:
+    """The class of the classifier itself, behind what scales its rows."""
+    steps = one["parameters"].get("steps")
+    return _last_class(steps[-1][1]) if steps else str(one["class"])
 
 
 def _plain(coded: Any, arrays: list[Any]) -> Any:
@@ -137,6 +154,7 @@ def as_lines(summary: Mapping[str, Any]) -> list[str]:
 
 def _format_object(title: str, one: Mapping[str, Any], indent: str = "") -> list[str]:
     lines, chosen = [f"{indent}{title:<16}{one['class']}"], dict(one.get("chosen", {}))
+    error = chosen.pop("held_out_error", None)
     for name, value in one["parameters"].items():
         steps = value if isinstance(value, list) else []
         if name == "steps":
@@ -149,10 +167,10 @@ def _format_object(title: str, one: Mapping[str, Any], indent: str = "") -> list
             found = chosen.pop(name, value)
             by_fit = "" if found == value else f", chosen by the fit: {_format_value(found)}"
             lines.append(f"{indent}  {name} = {_format_value(value)}{by_fit}")
-    return [
-        *lines,
-        *(f"{indent}  {name} = {_format_value(value)}, found by the fit" for name, value in chosen.items()),
-    ]
+    for name, value in chosen.items():
+        margin = f" ± {_format_value(error)}" if name == "held_out_accuracy" and error is not None else ""
+        lines.append(f"{indent}  {name} = {_format_value(value)}{margin}, found by the fit")
+    return [*lines, *(f"{indent}  note: {note}" for note in one.get("notes", ()))]
 
 
 def _format_value(value: Any) -> str:

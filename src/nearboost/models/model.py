@@ -216,6 +216,12 @@ class Model:
         """Number of items the model was fitted on."""
         return int(self.facts.get("items", 0))
 
+    @property
+    def held_out_accuracy(self) -> float | None:
+        """Accuracy on held-out training items; None where the classifier holds none out."""
+        accuracy = getattr(self.last_step, "held_out_accuracy_", np.nan)
+        return None if np.isnan(accuracy) else float(accuracy)
+
     def only_voters(self) -> "Model":
         """The same model without the origins of rows that never vote.
 

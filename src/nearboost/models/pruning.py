@@ -19,15 +19,18 @@ from nearboost.models.training import training_items
 
 
 def check_prunable(model: Model) -> None:
-    """Only boosted neighbours keep some of the rows."""
-    if not hasattr(model.last_step, "prune"):
-        raise ValueError(f"{type(model.last_step).__name__} has no prototypes to prune; fit unn, n3 or mlnn.")
+    """Only some classifiers can do with fewer rows."""
+    if not hasattr(model.last_step, "n_prototypes"):
+        raise ValueError(
+            f"{type(model.last_step).__name__} has no prototypes to prune; fit nearboost, unn, n3 or mlnn."
+        )
 
 
 def prune_model(model: Model, n_prototypes: int | float) -> Model:
     """The best prototypes only, with weights learned again from the rows in the file."""
     check_prunable(model)
-    if len(model.voters) < model.n_training:  # a file holds the rows that vote
+    has_rows = hasattr(model.last_step, "prune")  # others keep them in a metric, not as they were given
+    if not has_rows or len(model.voters) < model.n_training:  # a file holds the rows that vote
         raise ValueError("The training rows are not in the model's file; give them with --data.")
     return with_last_step(model, model.last_step.prune(n_prototypes)).only_voters()
 
@@ -54,8 +57,10 @@ def refit_pruned(
     found = labelled_rows(model, items.dataset, thumbnails=pictures, n_jobs=n_jobs, verbose=verbose)
     labels, rows = found.dataset.codes(model.classes), model.before_last_step(found.rows)
     old = model.last_step
-    new = clone(old).set_params(n_prototypes=n_prototypes, n_neighbors=old.n_neighbors_)
-    new.fit(rows, labels, **groups_for(new.fit, found.dataset)).set_params(n_neighbors=old.n_neighbors)
+    chosen = {"n_neighbors": old.n_neighbors_} if hasattr(old, "n_neighbors_") else {}  # once is enough
+    new = clone(old).set_params(n_prototypes=n_prototypes, **chosen)
+    new.fit(rows, labels, **groups_for(new.fit, found.dataset))
+    new.set_params(**{name: getattr(old, name) for name in chosen})
     pruned = with_last_step(model, new, facts=with_sources(model.facts, [[dataset.name, len(rows)]]))
     return with_origins(pruned, found, labels, pictures, n_jobs, verbose), items.left_out
 
@@ -108,9 +113,8 @@ def whole_number(keep: float) -> int:
 
 
 def _describe_size(model: Model, path: Path) -> dict[str, Any]:
-    classifier = model.last_step
     return {
         "prototypes": len(model.voters),
         "bytes": path.stat().st_size,
-        "held_out_accuracy": getattr(classifier, "held_out_accuracy_", None),
+        "held_out_accuracy": model.held_out_accuracy,
     }
