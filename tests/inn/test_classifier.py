@@ -81,11 +81,7 @@ def test_probabilities():
     shares = model.predict_proba(Q)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     np.testing.assert_allclose(shares * (1 - 1.05**-62), model.decision_function(Q), rtol=0, atol=1e-12)
-    residual = INNClassifier(decision="residual").fit(X, Y)
-    assert not hasattr(residual, "predict_proba")
-    with pytest.raises(AttributeError, match="INNClassifier' has no attribute 'predict_proba'") as caught:
-        residual.predict_proba(Q)
-    assert "gives no probabilities; use decision_function, put the classifier" in str(caught.value.__cause__)
+    assert not hasattr(model, "temperature_")
     calibrated = CalibratedClassifierCV(INNClassifier(decision="residual"), cv=3).fit(X, Y)
     np.testing.assert_allclose(calibrated.predict_proba(Q).sum(axis=1), 1.0)
 
@@ -229,7 +225,7 @@ def test_settings_changed_after_the_fit_do_not_matter(decision):
     other = "residual" if decision == "weights" else "weights"
     model.set_params(decision=other, normalize=True)
     np.testing.assert_array_equal(model.decision_function(Q), expected)
-    assert hasattr(model, "predict_proba") == (decision == "weights")
+    assert hasattr(model, "temperature_") == (decision == "residual")
 
 
 @pytest.mark.parametrize("decision", DECISIONS)

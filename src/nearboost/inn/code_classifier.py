@@ -39,7 +39,7 @@ def _check_given(state: Mapping[str, Any]) -> None:
         check_kept(state["given_weight"], state["kept"])
 
 
-def schema_of_samples(name: str, n_kept: str = "n_rows", **more: Spec) -> Schema:
+def schema_of_samples(name: str, optional: tuple[str, ...] = (), n_kept: str = "n_rows", **more: Spec) -> Schema:
     """What is kept of a classifier by codes: its samples, and the settings they were taken in with."""
     return of_rows(
         {
@@ -51,7 +51,7 @@ def schema_of_samples(name: str, n_kept: str = "n_rows", **more: Spec) -> Schema
             "weights": Nullable(Array("float64", ("n_rows",), above=0)),
             **more,
         },
-        ("given_weight",),
+        ("given_weight", *optional),
         dropped=("gram_memory",),  # suits one machine
         check=_check_given,
     )

@@ -1,6 +1,7 @@
 """From codes, or from neighbours, to a number for each class."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nearboost.codes.dictionary import CodingParameters, Dictionary, residuals
+from nearboost.inn.held_out import HeldOut, cross_fit
 from nearboost.neighbors import NeighborSearch
 from nearboost.problem.targets import class_members
 
@@ -90,6 +92,11 @@ class OwnResiduals:
     @property
     def samples(self) -> NDArray[Any]:
         return in_first_order(self.dictionary.samples, self._order)
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """What its probabilities need to know, found when it is first asked for: `fit` only keeps samples."""
+        return cross_fit(self.dictionary, self.classes[self._order])
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         return -residuals(self.dictionary.samples, Q, self.dictionary.codes(Q), self.dictionary.n_parts)

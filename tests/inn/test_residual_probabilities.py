@@ -1,0 +1,121 @@
+"""Probabilities of decisions by residuals, calibrated on rows that are coded by others."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn.datasets import load_digits, load_wine
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import scale
+
+from nearboost import INNClassifier, load, save
+from nearboost.inn import held_out
+from reference import inn as reference
+
+LAMBDA, TERMS = 0.3, 12
+
+
+def made(n=60, seed=0, n_classes=3):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    return rng.normal(size=(n, 4)) + np.eye(4)[y], y
+
+
+def model(**settings):
+    return INNClassifier(LAMBDA, decision="residual", **settings)
+
+
+def residuals_by_others(X, y):
+    """Of each row by the unequal rows of each class; infinite for a class that has none."""
+    distances = np.full((len(X), y.max() + 1), np.inf)
+    for i, c in np.ndindex(distances.shape):
+        allowed = np.flatnonzero((y == c) & (X[i] != X).any(axis=1))
+        if len(allowed):
+            code = reference.code(X, X[i], LAMBDA, TERMS, allowed=allowed)
+            distances[i, c] = np.linalg.norm(X[i] - code @ X)
+    return distances
+
+
+def test_the_temperature_is_the_best_on_held_out_rows():
+    X, y = made()
+    X[40:46] = X[:6]  # copies tell nothing of each other
+    distances = residuals_by_others(X, y)
+    doubt = 1 / (len(y) + 2)
+
+    def loss(temperature):
+        logs = log_softmax(-np.log(distances) / temperature, axis=1)
+        return -np.mean((1 - doubt) * logs[np.arange(len(y)), y] + doubt * logs.mean(axis=1))
+
+    best = minimize_scalar(loss, bounds=(1e-3, 10), method="bounded", options={"xatol": 1e-9}).x
+    fitted = model().fit(X, y)
+    assert fitted.temperature_ == pytest.approx(best, rel=1e-5)
+    assert fitted.held_out_accuracy_ == np.mean(distances.argmin(axis=1) == y)
+
+
+def test_probabilities_are_a_power_of_the_residuals():
+    X, y = made()
+    fitted = model().fit(X[:50], y[:50])
+    powers = (-fitted.decision_function(X[50:])) ** (-1 / fitted.temperature_)
+    probabilities = fitted.predict_proba(X[50:])
+    np.testing.assert_allclose(probabilities, powers / powers.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(X[50:]))
+
+
+@pytest.mark.parametrize(("name", "most"), [("digits", 0.06), ("wine", 0.12)])
+def test_log_loss(name, most):
+    """Measured: .04 and .08, means of three halves."""
+    X, y = (load_digits if name == "digits" else load_wine)(return_X_y=True)
+    X = X / 16 if name == "digits" else scale(X)
+    fitted = model().fit(X[::2], y[::2])
+    assert log_loss(y[1::2], fitted.predict_proba(X[1::2])) < most
+    assert fitted.held_out_accuracy_ == pytest.approx(fitted.score(X[1::2], y[1::2]), abs=0.03)
+
+
+@pytest.mark.parametrize("change", ["order", "threads", "added", "forgotten", "saved"])
+def test_the_same_bits(change, tmp_path):
+    X, y = made()
+    fitted = model(n_jobs=1).fit(X, y)
+    if change == "order":
+        order = np.random.default_rng(1).permutation(60)
+        other = model().fit(X[order], y[order])
+    elif change == "threads":
+        other = model(n_jobs=2).fit(X, y)
+    elif change == "added":
+        other = model().fit(X[:40], y[:40]).add(X[40:], y[40:])
+    elif change == "forgotten":
+        other = model().fit(np.vstack([X, X[:5] + 1]), np.append(y, y[:5])).forget(range(60, 65))
+    else:
+        save(fitted, tmp_path / "model.nb")
+        other = load(tmp_path / "model.nb")
+    assert (other.temperature_, other.held_out_accuracy_) == (fitted.temperature_, fitted.held_out_accuracy_)
+    np.testing.assert_array_equal(other.predict_proba(X + 0.1), fitted.predict_proba(X + 0.1))
+
+
+def test_many_rows_hold_out_some(monkeypatch):
+    monkeypatch.setattr(held_out, "LARGE", 50)
+    monkeypatch.setattr(held_out, "MOST_HELD_OUT", 20)
+    X, y = made()
+    some = held_out.hold_out_some(np.sort(y), np.arange(60, dtype=np.int32))
+    assert np.bincount(np.sort(y)[some]).tolist() == [7, 7, 6]
+    assert model().fit(X, y).held_out_accuracy_ in np.arange(21) / 20
+
+
+def test_classes_of_one_row_each():
+    """Nobody can tell how sure to be; a class of one row beside larger ones counts as far where it is left out."""
+    X, y = made(3)
+    alone = model().fit(X, y)
+    assert np.isnan(alone.held_out_accuracy_)
+    assert alone.temperature_ == held_out.UNKNOWN_TEMPERATURE
+    assert (alone.predict_proba(X).argmax(axis=1) == y).all()
+    X, y = made()
+    y[0] = 3
+    assert model().fit(X, y).held_out_accuracy_ <= 59 / 60
+
+
+def test_no_probability_is_missing():
+    zeros = np.vstack([np.zeros((1, 4)), np.eye(4), -np.eye(4)])
+    y = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    for X in (zeros, 1e200 * zeros, 1e-200 * zeros, np.zeros((9, 4))):
+        probabilities = model().fit(X, y).predict_proba(np.vstack([X, 1e9 * X]))
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model().fit(zeros, np.zeros(9)).predict_proba(zeros), 1.0)
