@@ -81,6 +81,19 @@ def test_damaged_files_are_made_again(monkeypatch, tmp_path):
         assert [is_found(), is_found()] == [False, True]
 
 
+def test_what_was_compiled_for_other_arguments_is_not_run(monkeypatch, tmp_path):
+    """Two processes may give one file the same number, each for what it compiled: 1.5 was taken for 1."""
+    monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path)
+    before = compiling.kernel(double)
+    assert [before(1.5), before(1)] == [3.0, 2.0]
+    first, second = sorted(tmp_path.glob("*.nbc"))
+    first.write_bytes(second.read_bytes())
+    for n_found in (0, 1):
+        after = compiling.kernel(double)
+        assert after(1.5) == 3.0
+        assert sum(after.stats.cache_hits.values()) == n_found
+
+
 def double(x):
     return 2.0 * x
 

@@ -136,12 +136,16 @@ class _KernelCache(caching.FunctionCache):
 
     _impl_class = _Results
 
-    def load_overload(self, *args: Any) -> Any:
+    def load_overload(self, signature: Any, *args: Any) -> Any:
         try:
-            return super().load_overload(*args)
+            found = super().load_overload(signature, *args)
         except (EOFError, pickle.UnpicklingError, ValueError, OSError, RuntimeError, AttributeError, IndexError):
-            self._discard()
-            return None
+            found = None
+        else:  # processes that compile at the same time may have written to files of the same number
+            if found is None or tuple(found.signature.args) == tuple(signature):
+                return found
+        self._discard()
+        return None
 
     def save_overload(self, *args: Any) -> None:
         try:
