@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from features.pictures import Lazy, as_bytes, picture
 from nearboost.base.local_sets import LocalSets
+from nearboost.features.resampling import shrunk
 from nearboost.features.sift import DenseSIFT
 from reference import sift as reference
 
@@ -198,3 +199,27 @@ def test_other_settings_do_not_change_what_was_transformed():
     before = sets[0].values
     sift.set_params(step=20, root=False)
     np.testing.assert_array_equal(sets[0].values, before)
+
+
+def test_longest_side():
+    """Larger images are shrunk to it, to the same as if they had been before; smaller ones are left."""
+    image = picture(90, 60, 0, channels=3).astype(np.float32)
+    sift = DenseSIFT(longest_side=45)
+    [small] = sift.transform([image])
+    assert small.image_size == (45, 30)
+    [same] = DenseSIFT().transform([shrunk(image, 45)])
+    np.testing.assert_array_equal(small.values, same.values)
+    [left] = DenseSIFT(longest_side=200).transform([image])
+    np.testing.assert_array_equal(left.values, DenseSIFT().transform([image])[0].values)
+    with pytest.raises(ValueError, match="longest_side"):
+        DenseSIFT(longest_side=8).transform([image])
+
+
+def test_shrinking_keeps_what_is_smooth():
+    ramp = np.add.outer(np.linspace(0, 0.5, 64), np.linspace(0, 0.5, 96)).astype(np.float32)
+    small = shrunk(ramp, 48)
+    assert small.shape == (32, 48)
+    np.testing.assert_allclose(
+        small[2:-2, 2:-2], ramp.reshape(32, 2, 48, 2).mean(axis=(1, 3))[2:-2, 2:-2], atol=1e-3
+    )
+    assert shrunk(np.repeat(ramp[..., np.newaxis], 3, axis=2), 48).shape == (32, 48, 3)

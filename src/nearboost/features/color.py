@@ -26,6 +26,8 @@ class LocalColor(GridDescriptor):
         are extended by their border.
     scaling : {"dtype", "image"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+    longest_side : int or None, default=None
+        Images with a longer side are first shrunk to it, from 32 pixels. None leaves them as they are.
 
     Notes
     -----

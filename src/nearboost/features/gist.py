@@ -10,6 +10,7 @@ from scipy import fft
 from nearboost.base.images import SCALINGS
 from nearboost.base.validation import check_choice, check_whole
 from nearboost.features.base import GreyDescriptor
+from nearboost.features.resampling import resampling
 
 LAYOUTS = {512: (8, 8, 8, 8), 320: (8, 8, 4)}  # orientations at each scale, the finest first
 GRID = 4
@@ -102,18 +103,6 @@ def resized(image: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     if height != side:
         image = resampling(height, side) @ image
     return np.clip(image if width == side else image @ resampling(width, side).T, 0, 1)
-
-
-@lru_cache(maxsize=64)
-def resampling(n: int, side: int) -> NDArray[np.float32]:
-    """The matrix that makes ``side`` pixels of ``n`` by Keys' cubic, a = -1/2, wider where pixels get larger."""
-    ratio = n / side
-    centers = (np.arange(side) + 0.5) * ratio - 0.5
-    gaps = np.abs(np.arange(n) - centers[:, np.newaxis]) / max(ratio, 1)
-    near = 1.5 * gaps**3 - 2.5 * gaps**2 + 1
-    far = -0.5 * gaps**3 + 2.5 * gaps**2 - 4 * gaps + 2
-    weights = np.where(gaps <= 1, near, np.where(gaps < 2, far, 0))
-    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 def energies(square: NDArray[np.float32], orientations: tuple[int, ...]) -> NDArray[np.float32]:

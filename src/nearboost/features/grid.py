@@ -13,10 +13,12 @@ from nearboost.base.images import SCALINGS, as_images, in_unit_range, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets
 from nearboost.base.validation import check_choice, check_whole, check_wholes
 from nearboost.features.base import FixedDescriptor
+from nearboost.features.resampling import shrunk
 
 CELLS = 4  # a patch has 4 x 4 cells
 LARGEST_STEP, LARGEST_BIN, MOST_BINS = 10_000, 32, 8
 MOST_POINTS = 2**31  # more than any image has pixels
+LEAST_SIDE, MOST_SIDE = 32, 10_000
 
 
 class Patches(NamedTuple):
@@ -69,11 +71,13 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         n_points: int | None = None,
         bin_sizes: tuple[int, ...] = (4, 6, 8),
         scaling: str = "dtype",
+        longest_side: int | None = None,
     ) -> None:
         self.step = step
         self.n_points = n_points
         self.bin_sizes = bin_sizes
         self.scaling = scaling
+        self.longest_side = longest_side
 
     def transform(self, X: Any) -> LocalSets:
         """Describe the patches of each image.
@@ -93,7 +97,8 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
 
         def describe(i: int) -> LocalSet:
             which = f"Image {i}"
-            return now._describe(in_unit_range(pixels_of(images[i], which), now.scaling, which))
+            pixels = in_unit_range(pixels_of(images[i], which), now.scaling, which)
+            return now._describe(pixels if now.longest_side is None else shrunk(pixels, now.longest_side))
 
         return LocalSets(len(images), describe)
 
@@ -103,6 +108,7 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         check_choice("scaling", self.scaling, SCALINGS)
         check_wholes("bin_sizes", self.bin_sizes, LARGEST_BIN, n_most=MOST_BINS, such_as=(4, 6, 8))
         check_whole("n_points", self.n_points, least=len(self.bin_sizes), optional=True)
+        check_whole("longest_side", self.longest_side, least=LEAST_SIDE, most=MOST_SIDE, optional=True)
 
     def _describe(self, pixels: NDArray[np.float32]) -> LocalSet:
         height, width = pixels.shape[:2]

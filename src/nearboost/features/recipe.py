@@ -1,11 +1,13 @@
 """SIFTColorFisher: the papers' 4,096 numbers of an image, ready to use."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -62,6 +64,8 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         are extended by their border.
     scaling : {"dtype", "image"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+    longest_side : int or None, default=None
+        Images with a longer side are first shrunk to it, from 32 pixels. None leaves them as they are.
     n_dimensions : int, default=64
         Numbers that `DescriptorPCA` keeps of a patch.
     power : float, default=0.5
@@ -115,6 +119,7 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         n_points: int | None = None,
         bin_sizes: tuple[int, ...] = (4, 6, 8),
         scaling: str = "dtype",
+        longest_side: int | None = None,
         n_dimensions: int = 64,
         power: float = 0.5,
         norm: str | None = "l2",
@@ -130,6 +135,7 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.n_points = n_points
         self.bin_sizes = bin_sizes
         self.scaling = scaling
+        self.longest_side = longest_side
         self.n_dimensions = n_dimensions
         self.power = power
         self.norm = norm
@@ -157,13 +163,17 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.check_parameters()
         images = as_images(X)
         self.uses_color_ = self._decide_on_color(images)
-        patches = {name: getattr(self, name) for name in ("step", "n_points", "bin_sizes", "scaling")}
+        patches = {
+            name: getattr(self, name) for name in ("step", "n_points", "bin_sizes", "scaling", "longest_side")
+        }
         if self.uses_color_:
             describers: list[GridDescriptor] = [DenseSIFT(**patches), LocalColor(**patches)]
             n_gaussians = self.n_components
         else:
             describers, n_gaussians = [DenseSIFT(**patches)], 2 * self.n_components
-        self.channels_ = [self._channel(describer, n_gaussians).fit(images) for describer in describers]
+        with warnings.catch_warnings():  # mixtures that are nearly there describe as well
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.channels_ = [self._channel(describer, n_gaussians).fit(images) for describer in describers]
         return self
 
     def check_parameters(self) -> None:

@@ -38,6 +38,8 @@ class DenseSIFT(GridDescriptor):
         pixels in [0, 1] counts its mean gradient per pixel. 0 gives all unit length.
     scaling : {"dtype", "image"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+    longest_side : int or None, default=None
+        Images with a longer side are first shrunk to it, from 32 pixels. None leaves them as they are.
 
     Notes
     -----
@@ -69,8 +71,9 @@ class DenseSIFT(GridDescriptor):
         root: bool = True,
         contrast_threshold: float = 0.03,
         scaling: str = "dtype",
+        longest_side: int | None = None,
     ) -> None:
-        super().__init__(step, n_points=n_points, bin_sizes=bin_sizes, scaling=scaling)
+        super().__init__(step, n_points=n_points, bin_sizes=bin_sizes, scaling=scaling, longest_side=longest_side)
         self.smoothing = smoothing
         self.root = root
         self.contrast_threshold = contrast_threshold
