@@ -22,7 +22,7 @@ class Answers:
     ----------
     scaling, components : what brings features to a common scale, and to fewer
     landmarks, gamma : rows of the Gaussian kernel, and its width; no landmarks where nothing needs the kernel
-    of_kernel : whether the metric is one of kernel rows, or of rows
+    of_kernel : whether the metric is one of kernel rows, or of rows (or their first components)
     matrix, offset : the metric: its input · matrix + offset
     linear : weights of the linear head, one row for each landmark
     stack : weight of each head
@@ -45,8 +45,8 @@ class Answers:
         rows = self.scaling.apply(X)
         if self.components is not None:
             rows = self.components.apply(rows)
-        kernel = gaussian_kernel(rows, self.landmarks, self.gamma)
-        return (kernel if self.of_kernel else rows) @ self.matrix + self.offset, kernel
+        kernel = gaussian_kernel(rows[:, : self.landmarks.shape[1]], self.landmarks, self.gamma)
+        return (kernel if self.of_kernel else rows[:, : len(self.matrix)]) @ self.matrix + self.offset, kernel
 
     def code(self, X: NDArray[np.floating]) -> tuple[Rows, Rows, Codes]:
         """Queries in the metric, their kernel rows and their codes."""

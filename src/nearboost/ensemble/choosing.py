@@ -31,9 +31,11 @@ SCALING_RIDGES = (0.1, 0.01)
 RANKS_MUST_GAIN = 0.98  # of the best other's log-loss
 FEW_ROWS = 300  # below which all folds judge every metric
 SCREENED_ROWS = 1_000
+MOST_CODES = 200_000  # rows times classes, up to which multinomial regression takes as long as the rest
 Indices = NDArray[np.int64]
 Rows = NDArray[np.float32]
 Numbers = NDArray[np.float64]
+Regression = tuple[str, float, NDArray[np.float32], float]  # kind, strength, held-out scores and their log-loss
 
 
 class Metric(NamedTuple):
@@ -56,6 +58,7 @@ METRICS = (
     Metric("kernel", 0.5, 0.25),
     Metric("kernel", 0.5, 0.5),
 )
+WIDE_METRICS = (Metric("wide", 0.5, 0.5),)  # of long descriptors, whose tail helps the residual
 
 
 @dataclass(frozen=True)
@@ -132,10 +135,14 @@ class Space:
     def moments(self) -> ClassMoments:
         return self._moments_of(slice(None))
 
-    @cached_property
-    def without(self) -> list[ClassMoments]:
-        """Those of all rows but a fold's, for each fold."""
-        return [self.moments - self._moments_of(fold) for fold in self.folds]
+    def __post_init__(self) -> None:
+        self._without: dict[int, ClassMoments] = {}
+
+    def without(self, fold: int) -> ClassMoments:
+        """Those of all rows but a fold's."""
+        if fold not in self._without:
+            self._without[fold] = self.moments - self._moments_of(self.folds[fold])
+        return self._without[fold]
 
     def _moments_of(self, rows: Indices | slice) -> ClassMoments:
         data = self.data
@@ -156,7 +163,10 @@ class Space:
 
 @dataclass
 class CrossFit:
-    """What each head says of rows that it has not learned from, in the "linear" and the "kernel" space."""
+    """What each head says of rows that it has not learned from, in several spaces of coordinates.
+
+    "linear" are the features or their widest components, "wide" are more of these, "kernel" those of landmarks.
+    """
 
     data: Labelled
     folds: list[Indices]
@@ -164,13 +174,15 @@ class CrossFit:
     n_jobs: int | None
     report: Report
 
-    @cached_property
-    def _discriminants(self) -> dict[str, list[Discriminants]]:
+    def __post_init__(self) -> None:
+        self._found: dict[tuple[str, int], Discriminants] = {}
+
+    def _discriminants(self, space: str, fold: int) -> Discriminants:
         """Of all rows but a fold's."""
-        return {
-            name: map_in_threads(space.discriminants, space.without, self.n_jobs)
-            for name, space in self.spaces.items()
-        }
+        if (space, fold) not in self._found:
+            own = self.spaces[space]
+            self._found[space, fold] = own.discriminants(own.without(fold))
+        return self._found[space, fold]
 
     def truth(self, folds: Sequence[Indices]) -> tuple[Indices, Numbers, NDArray[np.bool_]]:
         """Classes and weights of held-out rows; which of them are of a class that learning has seen."""
@@ -187,7 +199,7 @@ class CrossFit:
 
     def code_heads(self, metric: Metric, fold: int, held: Indices) -> NDArray[np.float32]:
         """Vote and residual of held-out rows, by all rows of other groups."""
-        mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants[metric.space][fold], metric)
+        mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants(metric.space, fold), metric)
         data = self.data
         coded = CodedRows(mapped, data.classes, data.n_classes, data.weight)
         return coded_scores(coded, mapped, held, data.groups, data.groups)
@@ -195,7 +207,7 @@ class CrossFit:
     def prototype_heads(self, metric: Metric, fold: int, share: float, seed: int) -> NDArray[np.float32]:
         """The same by prototypes of the rows outside the fold."""
         held, data = self.folds[fold], self.data
-        mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants[metric.space][fold], metric)
+        mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants(metric.space, fold), metric)
         learned = data.without(held)
         coded, _ = class_centres(mapped[learned], data.classes[learned], data.n_classes, share, seed)
         nobody = np.zeros(len(coded.rows), dtype=np.int32)
@@ -206,11 +218,11 @@ class CrossFit:
 
         All are tried on some rows of one fold, the best two on all folds.
         """
-        few = len(self.data) < FEW_ROWS
+        few, tried = len(self.data) < FEW_ROWS, (*METRICS, *WIDE_METRICS) if "wide" in self.spaces else METRICS
         screened = self.folds if few else [self.folds[0][:SCREENED_ROWS]]
-        losses = self._losses(METRICS, screened, "metric" if few else "metric, one fold")
-        best = sorted(range(len(METRICS)), key=lambda i: losses[i][0])[:2]
-        finalists = [METRICS[i] for i in best]
+        losses = self._losses(tried, screened, "metric" if few else "metric, one fold")
+        best = sorted(range(len(tried)), key=lambda i: losses[i][0])[:2]
+        finalists = [tried[i] for i in best]
         full = [losses[i] for i in best] if few else self._losses(finalists, self.folds, "metric")
         winner = int(np.argmin([loss for loss, _ in full]))
         self.report.chosen["metric"] = str(finalists[winner])
@@ -219,7 +231,8 @@ class CrossFit:
     def _losses(
         self, metrics: Sequence[Metric], folds: Sequence[Indices], step: str
     ) -> list[tuple[float, NDArray[np.float32]]]:
-        assert self._discriminants  # made before threads ask for them
+        needed = dict.fromkeys((metric.space, fold) for metric in metrics for fold in range(len(folds)))
+        map_in_threads(lambda pair: self._discriminants(*pair), needed, self.n_jobs)
         tasks = [(metric, fold, held) for metric in metrics for fold, held in enumerate(folds)]
         heads = map_in_threads(lambda task: self.code_heads(*task), tasks, self.n_jobs)
         joined = [np.concatenate(heads[i : i + len(folds)], axis=1) for i in range(0, len(heads), len(folds))]
@@ -230,16 +243,21 @@ class CrossFit:
     def choose_linear(self) -> tuple[str, float, NDArray[np.float32]]:
         """Ridge or multinomial regression with the strength of least log-loss, and its held-out scores."""
         chosen = self._best("ridge", RIDGES)
-        first = self.folds[:1]
-        trial = self.loss_of(self.linear_scores("multinomial", TRIAL_PENALTY, 0)[np.newaxis], first)
-        if trial < self.loss_of(chosen[2][np.newaxis, : len(first[0])], first):
-            other = self._best("multinomial", PENALTIES)
-            chosen = min(chosen, other, key=lambda one: one[3])
+        if len(self.data) * self.data.n_classes <= MOST_CODES:
+            chosen = self._try_multinomial(chosen)
         kind, strength, scores, _ = chosen
         self.report.chosen["linear"] = f"{kind} {strength:g}"
         return kind, strength, scores
 
-    def _best(self, kind: str, strengths: Sequence[float]) -> tuple[str, float, NDArray[np.float32], float]:
+    def _try_multinomial(self, chosen: Regression) -> Regression:
+        """It may win on smooth problems of few classes: if it does on one fold, it is tuned on all."""
+        first = self.folds[:1]
+        trial = self.loss_of(self.linear_scores("multinomial", TRIAL_PENALTY, 0)[np.newaxis], first)
+        if trial < self.loss_of(chosen[2][np.newaxis, : len(first[0])], first):
+            return min(chosen, self._best("multinomial", PENALTIES), key=lambda one: one[3])
+        return chosen
+
+    def _best(self, kind: str, strengths: Sequence[float]) -> Regression:
         """The strength of least log-loss: downhill from the second, as the loss has one valley."""
         found: dict[int, tuple[float, NDArray[np.float32]]] = {}
 
@@ -261,7 +279,6 @@ class CrossFit:
 
     def all_linear_scores(self, kind: str, strength: float) -> NDArray[np.float32]:
         """Of all folds, one after the other."""
-        assert self.spaces["kernel"].without  # made before threads ask for them
         score: Callable[[int], NDArray[np.float32]] = lambda fold: self.linear_scores(kind, strength, fold)  # noqa: E731
         return np.concatenate(map_in_threads(score, range(len(self.folds)), self.n_jobs))
 
@@ -269,7 +286,7 @@ class CrossFit:
         """Of a fold's rows, by weights that were learned without them."""
         space, held = self.spaces["kernel"], self.folds[fold]
         if kind == "ridge":
-            weights = ridge_weights(space.without[fold], strength)
+            weights = ridge_weights(space.without(fold), strength)
         else:
             learned = self.data.without(held)
             weights = learn_multinomial(space.rows[learned], self.data.take(learned), strength)

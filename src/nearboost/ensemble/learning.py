@@ -20,12 +20,13 @@ from nearboost.ensemble.code_heads import CodedRows
 from nearboost.ensemble.linear_head import ridge_weights
 from nearboost.ensemble.prototypes import class_centres
 from nearboost.ensemble.report import Report
-from nearboost.ensemble.scaling import Components, Scaling, one_scale
+from nearboost.ensemble.scaling import ENOUGH_COMPONENTS, Components, Scaling, one_scale
 from nearboost.metric.landmarks import kernel_coordinates, landmark_basis
 
 MANY_ROWS = 1_000  # from which on there are more landmarks, and more of their coordinates
 LANDMARKS, MORE_LANDMARKS = 600, 1_000
 WIDTH, MORE_WIDTH = 250, 350
+WIDE = 500  # components, beyond which all of them are tried beside the first
 LEAST_LANDMARKS = 200  # beside prototypes
 UNFITTED = 3.0  # weight of vote and residual where no row can be held out
 Rows = NDArray[np.float32]
@@ -97,6 +98,7 @@ class Learner:
         scaling = one_scale(self.X, self.data.weight)
         components, rows = self._reduce(scaling)
         kernel = KernelMap(np.empty(0, dtype=np.int64), rows[:0], 1.0, np.empty((0, 0), dtype=np.float32))
+        rows = rows[:, :ENOUGH_COMPONENTS]
         spaces = {"linear": Space(rows, rows.shape[1], self.data, [])}
         weights = np.zeros((0, self.data.n_classes))
         stack = np.array([UNFITTED if name != "linear" else 0.0 for name in HEADS])
@@ -113,6 +115,7 @@ class Learner:
 
     def _map(self, rows: Rows, n_landmarks: int) -> "KernelMap":
         drawn = draw_evenly(self.data.classes, n_landmarks, self.generator)
+        rows = rows[:, :ENOUGH_COMPONENTS]
         gamma = kernel_width(rows, self.data.weight)
         return KernelMap(drawn, rows[drawn], gamma, landmark_basis(rows[drawn], gamma).astype(np.float32))
 
@@ -121,12 +124,15 @@ class Learner:
         return min(before, max(LEAST_LANDMARKS, 2 * self.data.n_classes, self.n_prototypes))
 
     def _cross_fit(self, rows: Rows, kernel: "KernelMap", folds: list[Indices]) -> CrossFit:
-        coordinates = kernel_coordinates(rows, kernel.landmarks, kernel.gamma, kernel.basis)
+        coordinates = kernel_coordinates(rows[:, :ENOUGH_COMPONENTS], kernel.landmarks, kernel.gamma, kernel.basis)
         width = min(coordinates.shape[1], MORE_WIDTH if len(rows) >= MANY_ROWS else WIDTH)
+        narrow = rows[:, :ENOUGH_COMPONENTS]
         spaces = {
-            "linear": Space(rows, rows.shape[1], self.data, folds),
+            "linear": Space(narrow, narrow.shape[1], self.data, folds),
             "kernel": Space(coordinates, width, self.data, folds),
         }
+        if rows.shape[1] > WIDE:
+            spaces["wide"] = Space(rows, rows.shape[1], self.data, folds)
         return CrossFit(self.data, folds, spaces, self.n_jobs, self.report)
 
     @property
@@ -165,6 +171,8 @@ class Learner:
             coded, representatives = class_centres(
                 mapped, self.data.classes, self.data.n_classes, self._share, seed
             )
+        if components is not None and metric.space != "wide":
+            components = components.first(ENOUGH_COMPONENTS)
         needed = of_kernel or stack[HEADS.index("linear")] > 0
         landmarks = kernel.landmarks if needed else kernel.landmarks[:0]
         answers = Answers(

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from nearboost.neighbors import largest_values, powers_of_two
 
 N_KNOTS = 200
-MOST_COMPONENTS = 400
+ENOUGH_COMPONENTS, MOST_COMPONENTS = 400, 1_024
 COMPONENT_ROWS = 5_000  # that principal components are found from
 LEAST_VARIANCE = 1e-8  # of a component, relative to the largest
 FARTHEST = 1e6  # deviations: a query beyond is as far as that
@@ -92,7 +92,7 @@ class Components:
     def of(cls, X: Rows, weight: NDArray[np.float64], generator: np.random.RandomState) -> Self | None:
         """The widest, where there are more features than those or than rows; None where all features stay."""
         n_rows, n_features = X.shape
-        if n_features <= min(n_rows - 1, MOST_COMPONENTS):
+        if n_features <= min(n_rows - 1, ENOUGH_COMPONENTS):
             return None
         if n_rows > COMPONENT_ROWS:
             drawn = generator.choice(n_rows, COMPONENT_ROWS, replace=False)
@@ -102,6 +102,10 @@ class Components:
         rows = (X - mean) * np.sqrt(shares)[:, np.newaxis]
         vectors = widest(rows)
         return cls(mean.astype(np.float32), vectors.astype(np.float32))
+
+    def first(self, n_components: int) -> "Components":
+        """The widest alone."""
+        return Components(self.mean, np.ascontiguousarray(self.matrix[:, :n_components]))
 
     def apply(self, X: Rows) -> Rows:
         """Rows in these components."""

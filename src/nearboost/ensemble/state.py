@@ -30,11 +30,12 @@ def check_answers(state: Mapping[str, Any]) -> None:
         raise Misfit("must have knots in order")
     if (state["component_mean"] is None) != (state["component_matrix"] is None):
         raise Misfit("must have a mean for its components")
-    if state["component_matrix"] is None and state["landmarks"].shape[1] != len(state["centre"]):
-        raise Misfit("must have landmarks with a number for each feature")
-    n_landmarks, n_reduced = state["landmarks"].shape
-    if len(state["matrix"]) != (n_landmarks if state["of_kernel"] else n_reduced):
-        raise Misfit("must have a metric for its coordinates")
+    components = state["component_matrix"]
+    n_coordinates = len(state["centre"]) if components is None else components.shape[1]
+    n_landmarks, n_seen = state["landmarks"].shape
+    n_mapped = len(state["matrix"])
+    if n_seen > n_coordinates or (n_mapped != n_landmarks if state["of_kernel"] else n_mapped > n_coordinates):
+        raise Misfit("must have landmarks and a metric for its coordinates")
     if not len(state["rows"]) or not len(state["matrix"]):
         raise Misfit("must have rows to compare with")
 
@@ -48,7 +49,7 @@ SCHEMA: Schema = of_rows(
         "heights": Nullable(Array("float64", ("n_features", "n_knots"))),
         "component_mean": Nullable(float32s("n_features")),
         "component_matrix": Nullable(float32s("n_features", "n_reduced")),
-        "landmarks": float32s("n_landmarks", "n_reduced"),
+        "landmarks": float32s("n_landmarks", None),
         "landmark_rows": Array("int64", ("n_landmarks",), low=0),
         "gamma": Number(above=0),
         "of_kernel": Flag(),
