@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nearboost.losses import get_loss
     from nearboost.metric.discriminant import SoftDiscriminant
     from nearboost.metric.itml import ITML
+    from nearboost.metric.landmarks import LandmarkMap
     from nearboost.models import Model, load, save
     from nearboost.neighbors import Neighbors, NeighborSearch
 
@@ -40,6 +41,7 @@ __all__ = [
     "INNCoder",
     "INNProjection",
     "KNNClassifier",
+    "LandmarkMap",
     "LinearSGDClassifier",
     "LocalSet",
     "LocalSets",
@@ -82,6 +84,7 @@ _HOME = {
     "SRCClassifier": "nearboost.inn.src",
     "CRCClassifier": "nearboost.inn.crc",
     "ITML": "nearboost.metric.itml",
+    "LandmarkMap": "nearboost.metric.landmarks",
     "SoftDiscriminant": "nearboost.metric.discriminant",
     "INNClassifier": "nearboost.inn.classifier",
     "INNCoder": "nearboost.inn.coder",

@@ -104,6 +104,7 @@ CLASSIFIERS = {
 TRANSFORMERS = {
     "itml": lambda: nb.ITML(),
     "soft discriminant": lambda: nb.SoftDiscriminant(),
+    "landmarks": lambda: nb.LandmarkMap(30),
     "lpp": lambda: nb.LPP(),
     "srlp": lambda: nb.SRLP(),
     "inn projection": lambda: nb.INNProjection(),

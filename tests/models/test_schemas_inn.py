@@ -16,7 +16,7 @@ from nearboost.models import ModelFileError, load, save
 pytestmark = pytest.mark.filterwarnings("ignore")  # of methods that would like more data
 
 BY_CODES = [name for name in CLASSIFIERS if name.startswith(("innc", "crc", "src"))]
-MAPS = ["itml", "soft discriminant", "lpp", "srlp", "inn projection", "inn codes"]
+MAPS = ["itml", "soft discriminant", "landmarks", "lpp", "srlp", "inn projection", "inn codes"]
 LABELS = {
     "words": lambda y: WORDS[y],
     "objects": lambda y: WORDS[y].astype(object),
@@ -34,6 +34,7 @@ OTHER = {
     nb.SRLP: {"n_components": 2, "regularization": 0.5},
     nb.ITML: {"gamma": 2.0, "prior": "covariance", "bounds": (1.0, 2.0)},
     nb.SoftDiscriminant: {"shrinkage": 0.1, "rest": 0.1},
+    nb.LandmarkMap: {"n_landmarks": 5, "gamma": 2.0},
 }
 
 

@@ -53,6 +53,7 @@ PRODUCTS = {  # the matrix library adds up in another order for another number o
     "SRLP": 1e-12,
     "ITML": 1e-12,
     "SoftDiscriminant": 1e-12,
+    "LandmarkMap": 1e-12,
     "WhitenedPCA": 1e-5,  # answers in float32
     "DiagonalGMM": 1e-5,
 }

@@ -108,6 +108,7 @@ OF_ROWS: dict[str, Callable[[], Any]] = {
     "SRLP": nb.SRLP,
     "ITML": lambda: nb.ITML(random_state=0),
     "SoftDiscriminant": nb.SoftDiscriminant,
+    "LandmarkMap": lambda: nb.LandmarkMap(40, random_state=0),
     "WhitenedPCA": lambda: nf.WhitenedPCA(4, random_state=0),
     "DiagonalGMM": lambda: nf.DiagonalGMM(3, random_state=0),
 }

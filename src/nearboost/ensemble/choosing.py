@@ -24,7 +24,7 @@ from nearboost.ensemble.report import Report
 from nearboost.ensemble.scaling import SCALINGS, Scaling
 from nearboost.ensemble.stacking import centred, fit_stack, log_loss, stacked_loss
 from nearboost.metric.discriminant import Discriminants
-from nearboost.metric.landmarks import gaussian_kernel
+from nearboost.metric.landmarks import gaussian_kernel, kernel_width
 from nearboost.metric.moments import ClassMoments
 
 SCALING_RIDGES = (0.1, 0.01)
@@ -98,12 +98,6 @@ def choose_scaling(X: NDArray[np.floating], data: Labelled, folds: Sequence[Indi
         best = "normal ranks"
     report.chosen["scaling"] = best
     return made[best]
-
-
-def kernel_width(X: Rows, weight: Numbers) -> float:
-    """γ = 1/(4·mean |x|²)."""
-    mean = float(weight @ np.einsum("ij,ij->i", X, X)) / float(weight.sum())
-    return 1 / (4 * mean) if mean > 0 else 1.0
 
 
 def kernel_ridge_loss(X: Rows, data: Labelled, folds: Sequence[Indices]) -> float:

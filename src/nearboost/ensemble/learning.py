@@ -13,7 +13,6 @@ from nearboost.ensemble.choosing import (
     Metric,
     Space,
     choose_scaling,
-    kernel_width,
     learn_multinomial,
 )
 from nearboost.ensemble.code_heads import CodedRows
@@ -21,7 +20,7 @@ from nearboost.ensemble.linear_head import ridge_weights
 from nearboost.ensemble.prototypes import class_centres
 from nearboost.ensemble.report import Report
 from nearboost.ensemble.scaling import ENOUGH_COMPONENTS, Components, Scaling, one_scale
-from nearboost.metric.landmarks import kernel_coordinates, landmark_basis
+from nearboost.metric.landmarks import draw_evenly, kernel_coordinates, kernel_width, landmark_basis
 
 MANY_ROWS = 1_000  # from which on there are more landmarks, and more of their coordinates
 LANDMARKS, MORE_LANDMARKS = 600, 1_000
@@ -198,12 +197,3 @@ class KernelMap:
     landmarks: Rows
     gamma: float
     basis: Rows
-
-
-def draw_evenly(classes: Indices, n_wanted: int, generator: np.random.RandomState) -> Indices:
-    """Rows drawn at random, in turn from every class that still has some."""
-    shuffled = generator.permutation(len(classes))
-    order = shuffled[np.argsort(classes[shuffled], kind="stable")]
-    starts = np.searchsorted(classes[order], classes[order])
-    turns = np.arange(len(order)) - starts
-    return np.sort(order[np.argsort(turns, kind="stable")[:n_wanted]])

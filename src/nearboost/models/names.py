@@ -38,6 +38,7 @@ _OURS = {
     "nearboost.linear.slnd": ("SLNDClassifier",),
     "nearboost.metric.discriminant": ("SoftDiscriminant",),
     "nearboost.metric.itml": ("ITML",),
+    "nearboost.metric.landmarks": ("LandmarkMap",),
     "nearboost.models.model": ("Model",),
     "nearboost.models.origins": ("Origins",),
 }
