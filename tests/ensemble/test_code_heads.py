@@ -1,0 +1,56 @@
+"""Vote and residual of NearBoostClassifier equal their plain reading."""
+
+import numpy as np
+import pytest
+
+from nearboost.ensemble import code_heads
+from nearboost.ensemble.code_heads import N_TERMS, REGULARIZATION, CodedRows
+from reference import stack as reference
+
+GROUP_OF_A_CLASS = 5
+
+
+def problem(n_rows=90, n_features=6, seed=0):
+    """Rows, of which class 2 is one group, and queries, of which two are of that group and one of none."""
+    rng = np.random.default_rng(seed)
+    classes = rng.permutation(np.arange(n_rows) % 4)
+    X = (rng.normal(size=(n_rows, n_features)) + np.eye(4, n_features)[classes]).astype(np.float32)
+    groups = np.where(classes == 2, GROUP_OF_A_CLASS, rng.integers(0, 5, n_rows)).astype(np.int32)
+    own = np.array([0, 1, 2, 3, 4, -1, GROUP_OF_A_CLASS, GROUP_OF_A_CLASS], dtype=np.int32)
+    Q = (1.3 * rng.normal(size=(len(own), n_features))).astype(np.float32)
+    return X, classes, rng.uniform(0.5, 2, n_rows), groups, Q, own
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("mode", ["all", "vote nearby", "classes nearby"])
+def test_heads(mode, seed, monkeypatch):
+    X, classes, weight, groups, Q, own = problem(seed=seed)
+    vote_near = class_near = None
+    if mode != "all":
+        monkeypatch.setattr(code_heads, "MOST_FOR_ALL", 50)
+        monkeypatch.setattr(code_heads, "N_NEAR", 11)
+        vote_near = 11
+    if mode == "classes nearby":
+        monkeypatch.setattr(code_heads, "MOST_GAPS", 1)
+        class_near = 11
+    coded = CodedRows(X, classes, 4, weight)
+    codes = coded.code(Q, groups, own)
+    vote, residual = coded.scores(codes)
+    for i, q in enumerate(Q):
+        allowed = np.flatnonzero(groups != own[i])
+        args = q, allowed, REGULARIZATION, N_TERMS
+        np.testing.assert_allclose(vote[i], reference.vote(X, classes, weight, *args, vote_near), atol=1e-6)
+        np.testing.assert_allclose(residual[i], reference.residual(X, classes, *args, class_near), atol=1e-5)
+        picked = coded.order[np.append(codes.voters[i], codes.members[i][codes.members[i] >= 0])]
+        assert not np.any(groups[picked] == own[i])
+    nobody = own == GROUP_OF_A_CLASS
+    np.testing.assert_array_equal(np.isnan(codes.squares[:, 2]), nobody)
+    assert (codes.members[nobody, 2] == -1).all()
+
+
+def test_a_query_that_is_a_row():
+    """Equal rows are no trouble, and all residuals of 0 leave nothing to tell."""
+    X = np.zeros((6, 3), dtype=np.float32)
+    coded = CodedRows(X, np.arange(6) % 2, 2, np.ones(6))
+    _, residual = coded.scores(coded.code(X, np.arange(6, dtype=np.int32), np.arange(6, dtype=np.int32)))
+    np.testing.assert_array_equal(residual, 0.0)
