@@ -138,6 +138,13 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         largest = width_of(int(max(self.bin_sizes)))
         return max(0, largest - height), max(0, largest - width)
 
+    def count_patches(self, height: int, width: int) -> int:
+        """How many an image of this size has, before it is shrunk."""
+        missing = self._missing(height, width)
+        return sum(
+            len(one.rows) * len(one.columns) for one in self._patches(height + missing[0], width + missing[1])
+        )
+
     def _patches(self, height: int, width: int) -> Iterator[Patches]:
         share = None if self.n_points is None else int(min(self.n_points, MOST_POINTS)) // len(self.bin_sizes)
         for size in self.bin_sizes:

@@ -50,7 +50,7 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     Parameters
     ----------
     n_components : int, default=16
-        Number of Gaussians per channel.
+        Number of Gaussians per channel; of very few small images, at most as many as they have patches.
     color : {"auto", True, False}, default="auto"
         Whether to describe colour. "auto" looks at up to 64 of the images given to `fit`, and warns if all are
         grey.
@@ -173,7 +173,10 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             describers, n_gaussians = [DenseSIFT(**patches)], 2 * self.n_components
         with warnings.catch_warnings():  # mixtures that are nearly there describe as well
             warnings.simplefilter("ignore", ConvergenceWarning)
-            self.channels_ = [self._channel(describer, n_gaussians).fit(images) for describer in describers]
+            self.channels_ = [
+                self._channel(describer, fewer_than_patches(n_gaussians, describer, images)).fit(images)
+                for describer in describers
+            ]
         return self
 
     def check_parameters(self) -> None:
@@ -224,6 +227,14 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     @property
     def _n_features_out(self) -> int:
         return sum(channel[-1]._n_features_out for channel in self.channels_)
+
+
+def fewer_than_patches(n_gaussians: int, describer: GridDescriptor, images: Any) -> int:
+    """As many Gaussians as wanted, or as there are patches."""
+    if len(images) * len(describer.bin_sizes) >= n_gaussians:  # an image has a patch of each size at least
+        return n_gaussians
+    sizes = [pixels_of(images[i], f"Image {i}").shape[:2] for i in range(len(images))]
+    return min(n_gaussians, sum(describer.count_patches(*size) for size in sizes))
 
 
 def has_color(images: Any, scaling: str = "dtype") -> bool:
