@@ -13,7 +13,7 @@ def images(tmp_path_factory):
     """A folder of images with one that is none, and a model of it."""
     folder = tmp_path_factory.mktemp("images")
     data = image_folder(folder / "pictures")
-    ended = call("fit", data, "--out", folder / "model.nb", "--method", "n3")
+    ended = call("fit", data, "--out", folder / "model.nb", "--features", "gist", "--method", "n3")
     return SimpleNamespace(data=data, model=folder / "model.nb", ended=ended)
 
 

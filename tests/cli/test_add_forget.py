@@ -68,7 +68,7 @@ def test_forget_images(images, rest, tmp_path):
     old = {before.origins.names[i] for i in before.last_step.prototypes_}
     new = {after.origins.names[i] for i in after.last_step.prototypes_}
     assert (found["gained"], found["lost"]) == (len(new - old), len(old - new))
-    call("fit", rest, "--method", "n3", "--out", tmp_path / "fresh.nb")
+    call("fit", rest, "--features", "gist", "--method", "n3", "--out", tmp_path / "fresh.nb")
     assert_same_model(out, tmp_path / "fresh.nb")
     assert after.origins.picture(0) == before.origins.picture(0)
     assert answer("info", out)["training_rows_in_file"]
@@ -207,15 +207,15 @@ def test_add_images(images, tmp_path):
 @pytest.mark.parametrize(
     ("options", "who"),
     [
-        (["--method", "n3", "--scale"], "StandardScaler"),
-        ([], "NearBoostClassifier"),
-        (["--method", "slnd"], "SLNDClassifier"),
+        (["--features", "gist", "--method", "n3", "--scale"], "StandardScaler"),
+        ([], "SIFTColorFisher and NearBoostClassifier"),
+        (["--features", "pixels", "--method", "slnd"], "SLNDClassifier"),
         (["--features", "bag", "--method", "knn"], "BagOfFeatures"),
         (
             ["--features", "bag", "--method", "slnd", "--scale"],
             "BagOfFeatures and StandardScaler and SLNDClassifier",
         ),
-        (["--method", "n3:n_prototypes=10"], None),
+        (["--features", "gist", "--method", "n3:n_prototypes=10"], None),
     ],
 )
 def test_refitted_where_it_cannot_be_exact(images, rest, tmp_path, options, who):

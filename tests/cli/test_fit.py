@@ -54,7 +54,10 @@ def test_vectors_have_no_features(vectors, tmp_path):
 
 def test_no_thumbnails(images, tmp_path):
     out = tmp_path / "model.nb"
-    assert call("fit", images.data, "--method", "n3", "--no-thumbnails", "--out", out).code == Exit.PARTLY
+    assert (
+        call("fit", images.data, "--features", "gist", "--method", "n3", "--no-thumbnails", "--out", out).code
+        == Exit.PARTLY
+    )
     assert load_model(out).origins.pictures is None
     assert load_model(out).origins.hashes[0]
     assert out.stat().st_size < images.model.stat().st_size
@@ -63,7 +66,8 @@ def test_no_thumbnails(images, tmp_path):
 
 
 def test_store_is_used_again(images, tmp_path):
-    words = ["fit", images.data, "--method", "n3", "--store", tmp_path / "store", "--out", tmp_path / "model.nb"]
+    options = ["--features", "gist", "--method", "n3", "--store", tmp_path / "store"]
+    words = ["fit", images.data, *options, "--out", tmp_path / "model.nb"]
     assert call(*words).code == Exit.PARTLY
     [rows] = (tmp_path / "store").glob("*/rows.npy")
     before = rows.stat().st_mtime_ns

@@ -109,8 +109,9 @@ def _fisher(seed: int, n_jobs: int | None) -> Any:
     from nearboost.features.recipe import SIFTColorFisher
 
     # A Gaussian that outweighs the others would decide who is near; a few large images would take all the time.
-    settings = {"step": 6, "longest_side": 300, "scaling": "image", "per_gaussian": True}
-    return SIFTColorFisher(32, **settings, random_state=seed, n_jobs=n_jobs)
+    return SIFTColorFisher(
+        32, step=6, longest_side=300, scaling="image", per_gaussian=True, random_state=seed, n_jobs=n_jobs
+    )
 
 
 def _with_patches(encoder: Any) -> Any:

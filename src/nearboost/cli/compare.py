@@ -7,7 +7,7 @@ import typer
 
 from nearboost.cli.common import Exit, command, echo, echo_json, echo_table, notify, progress, report_skipped
 
-FEATURES = "Image descriptors, separated by commas: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE."
+FEATURES = "Image descriptors, separated by commas: fisher, gist, pixels, bif, bag, pyramid, embedding:FILE."
 METHODS = "Methods, separated by commas, or all; settings as in n3:n_prototypes=0.1."
 PROTOCOL = "fixed, half, 30-per-class, 100-per-class/50, 5-fold, grouped-half, grouped-5-fold."
 # What happens without an option; shown as its default.

@@ -15,7 +15,7 @@ def fit(
     features: Annotated[
         str | None,
         typer.Option(
-            help="Image descriptor: gist, pixels, bif, bag, pyramid, fisher, embedding:FILE.",
+            help="Image descriptor: fisher, gist, pixels, bif, bag, pyramid, embedding:FILE.",
             show_default="gist; none for vectors",
         ),
     ] = None,
