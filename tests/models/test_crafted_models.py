@@ -125,9 +125,14 @@ def test_info_of_steps_that_do_nothing(tmp_path):
     assert "  passthrough     passthrough\n" in call("info", tmp_path / "m.nb").out
 
 
-def test_marks_of_other_items(tmp_path):
-    path = tmp_path / "m.nb"
-    save(whole(nearboost.KNNClassifier(), marks=np.arange(5, dtype=np.uint64)), path)
+@pytest.mark.parametrize("other", ["marks", "rows"])
+def test_marks_and_names_of_other_items(tmp_path, other):
+    path, model = tmp_path / "m.nb", whole(nearboost.KNNClassifier())
+    given = {
+        "marks": {"marks": np.arange(5, dtype=np.uint64)},
+        "rows": {"origins": replace(model.origins, rows=model.origins.rows + 10**6)},
+    }
+    save(replace(model, **given[other]), path)
     said = said_by("forget", path, "row 30", "--out", tmp_path / "n.nb")
     assert "does not know the names of its items" in said
 

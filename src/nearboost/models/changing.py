@@ -49,10 +49,12 @@ def check_changeable(model: Model, cure: str) -> Origins:
     if learned:
         depend = "depends" if len(learned) == 1 else "depend"
         raise ValueError(f"{' and '.join(learned)} {depend} on all items and must be refitted; {cure}.")
-    if len(model.voters) < model.n_training:  # a file holds the rows that vote
+    n_items = len(model.voters)
+    if n_items < model.n_training:  # a file holds the rows that vote
         raise ValueError(f"The training rows are not in the model's file, so {name} must be refitted; {cure}.")
-    n_marks = model.n_training if model.marks is None else len(model.marks)
-    if model.origins is None or not len(model.origins.rows) == n_marks == model.n_training:
+    n_marks = n_items if model.marks is None else len(model.marks)
+    numbered = model.origins is not None and np.array_equal(model.origins.rows, np.arange(n_items))
+    if model.origins is None or not numbered or not n_marks == n_items == model.n_training:
         raise ValueError(f"The model does not know the names of its items and must be refitted; {cure}.")
     if tuner_of(model, model.last_step) is not None and model.facts.get("folds") == BY_GROUP:
         raise ValueError(f"The settings of {name} were chosen by groups, which are not in the file; {cure}.")
