@@ -28,6 +28,7 @@ test-slow: $(STAMP)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m slow
 
 bench: $(STAMP)
+	$(BIN)/python -m benchmarks.flagship
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.fitting
 	$(BIN)/python -m benchmarks.changes

@@ -1,0 +1,262 @@
+"""NearBoostClassifier beside tuned contenders: ``python -m benchmarks.flagship``.
+
+Every contender is fitted to the same rows, in turn, on one thread; seconds are of the processor. The SVM is
+scikit-learn's with an RBF kernel, C in 1, 10, 100 and γ in 0.25, 1, 4 times "scale", by three folds (whole groups
+where there are groups), on rows as they are, or standardised where features have units; its probabilities are a
+softmax with a temperature, or a sigmoid for each class, fitted on three folds. Logistic regression is
+standardised, with C in 0.01 … 10 by three folds, k-NN chooses k among 1, 3, 5, 11 on the SVM's rows, and gradient
+boosting is HistGradientBoostingClassifier as it comes. "A tenth" is ``NearBoostClassifier(n_prototypes=0.1)``.
+
+NearBoost's settings were looked at on the sets in FAMILIAR; the others were run once after that. Prints Markdown
+tables and writes ``benchmarks/results/flagship.json``; ``--show`` prints what was written last.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator
+from time import process_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import CACHE, GTSRB_FILE, Split, _described_scenes, _split, data_folder, load
+from benchmarks.machine import read_results, write_results
+from benchmarks.probabilities import expected_calibration_error, log_loss
+from benchmarks.tables import markdown
+from nearboost import NearBoostClassifier
+from nearboost.datasets import read_mat
+from nearboost.features import BioInspiredFeatures, Gist
+from nearboost.features.extraction import extract
+from nearboost.problem.held_out import fit_temperature
+
+FAMILIAR = ("digits", "hela", "yaleb", "scene15-gist", "gtsrb-pca", "wine", "breast-cancer", "iris")
+FRESH = ("orl-pixels", "yaleb-pixels", "gtsrb-pixels", "caltech40-gist", "gtsrb-pca-10k")
+UNITS = ("wine", "breast-cancer", "iris")  # whose features are of different kinds
+N_SPLITS = {"gtsrb-pca-10k": 1}
+MANY_CLASSES = 20  # gradient boosting takes minutes beyond: one split
+
+Row = dict[str, Any]
+
+
+def halves(name: str, X: NDArray, y: NDArray, seed: int, n_components: int | None = None) -> Split:
+    """A random half to learn from; principal components are found on it alone."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    projection = None if n_components is None else PCA(n_components, svd_solver="full")
+    return _split(name, X, y, np.sort(order[::2]), np.sort(order[1::2]), projection)
+
+
+def some_of_each(name: str, X: NDArray, y: NDArray, seed: int, n_each: int) -> Split:
+    """So many rows of each class to learn from."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    drawn = np.concatenate([order[y[order] == c][:n_each] for c in np.unique(y)])
+    return _split(name, X, y, np.sort(drawn), np.setdiff1d(order, drawn))
+
+
+def signs(seed: int, every: int, n_components: int | None) -> Split:
+    """Some frames from an offset that depends on the seed, every fourth test frame; tracks are groups."""
+    with np.load(data_folder() / GTSRB_FILE) as file:
+        pairs = np.stack([file["y_train"], file["track_train"]], axis=1)
+        tracks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        kept, test = np.arange(len(tracks))[3 * seed % every :: every], np.arange(len(file["y_test"]))[seed::4]
+        pixels = np.concatenate([file["x_train"][kept], file["x_test"][test]])
+        y = np.concatenate([file["y_train"][kept], file["y_test"][test]])
+    X = normalize(pixels.reshape(len(y), -1) / 255.0)
+    train, rest = np.split(np.arange(len(y)), [len(kept)])
+    projection = None if n_components is None else PCA(n_components, svd_solver="full")
+    return _split("signs", X, y, train, rest, projection, tracks[kept])
+
+
+def faces(file: str, seed: int, n_components: int | None) -> Split:
+    found = read_mat(data_folder() / "faces" / file)
+    return halves(file, normalize(found.X.astype(np.float64)), found.y, seed, n_components)
+
+
+def described(folder: str, pattern: str, descriptor: Any, n_classes: int | None = None) -> tuple[NDArray, NDArray]:
+    """Square roots of histograms or energies of images in folders, at most 60 of each of some classes."""
+    paths = sorted((data_folder() / folder).glob(pattern))
+    names = np.array([path.parent.name for path in paths])
+    if n_classes is not None:
+        chosen = np.unique(names)[::2][:n_classes]
+        paths = [path for c in chosen for path in [p for p in paths if p.parent.name == c][:60]]
+        names = np.array([path.parent.name for path in paths])
+    return np.sqrt(extract(paths, descriptor, CACHE).X.astype(np.float64)), np.unique(names, return_inverse=True)[
+        1
+    ]
+
+
+SETS: dict[str, Callable[[int], Split]] = {
+    "digits": lambda seed: load("digits", seed),
+    "hela": lambda seed: halves("hela", *described("hela2d", "*/*.tif", BioInspiredFeatures()), seed),
+    "yaleb": lambda seed: faces("YaleB_32x32.mat", seed, 150),
+    "scene15-gist": lambda seed: some_of_each("scene15", *_described_scenes(15), seed, 100),
+    "gtsrb-pca": lambda seed: signs(seed, 13, 150),
+    "wine": lambda seed: halves("wine", *load_wine(return_X_y=True), seed),
+    "breast-cancer": lambda seed: halves("breast cancer", *load_breast_cancer(return_X_y=True), seed),
+    "iris": lambda seed: halves("iris", *load_iris(return_X_y=True), seed),
+    "orl-pixels": lambda seed: faces("ORL_32x32.mat", seed, None),
+    "yaleb-pixels": lambda seed: faces("YaleB_32x32.mat", seed, None),
+    "gtsrb-pixels": lambda seed: signs(seed, 13, None),
+    "caltech40-gist": lambda seed: some_of_each(
+        "caltech", *described("caltech101", "*/*.jpg", Gist(), 40), seed, 30
+    ),
+    "gtsrb-pca-10k": lambda seed: signs(seed, 4, 150),
+}
+
+
+def folds_of(split: Split) -> Any:
+    """Three folds; groups stay whole."""
+    if split.groups_train is None:
+        return list(StratifiedKFold(3, shuffle=True, random_state=0).split(split.X_train, split.y_train))
+    return list(GroupKFold(3).split(split.X_train, split.y_train, split.groups_train))
+
+
+def tuned_svm(split: Split) -> Any:
+    gamma = 1 / (split.X_train.shape[1] * split.X_train.var())
+    grid = {"C": [1, 10, 100], "gamma": [gamma / 4, gamma, 4 * gamma]}
+    return GridSearchCV(SVC(decision_function_shape="ovr"), grid, cv=folds_of(split))
+
+
+def tempered(model: Any, split: Split) -> NDArray[np.float64]:
+    """Probabilities of an SVM: a softmax with the temperature of held-out scores."""
+    classes, truth = np.unique(split.y_train, return_inverse=True)
+    held = cross_val_predict(model, split.X_train, split.y_train, cv=folds_of(split), method="decision_function")
+    held = held[:, np.newaxis] if held.ndim == 1 else held
+    temperature = fit_temperature(held, truth, np.ones(len(truth)))
+    scores = model.decision_function(split.X_test)
+    scores = np.column_stack([-scores, scores]) if len(classes) == 2 else scores
+    return np.asarray(softmax(scores / temperature, axis=1))
+
+
+def others(split: Split) -> Iterator[tuple[str, Any]]:
+    """Contenders that are not timed against each other to the last per cent."""
+    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+    strengths = {"logisticregression__C": [0.01, 0.1, 1, 10]}
+    yield "logistic regression", GridSearchCV(logistic, strengths, cv=folds_of(split))
+    yield "k-NN", GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5, 11]}, cv=folds_of(split))
+    yield "gradient boosting", HistGradientBoostingClassifier(random_state=0)
+
+
+def judged(probabilities: NDArray[np.float64], split: Split) -> Row:
+    truth = np.searchsorted(np.unique(split.y_train), split.y_test)
+    return {
+        "accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
+        "log_loss": log_loss(probabilities, truth),
+        "ece": expected_calibration_error(probabilities, truth),
+    }
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    started = process_time()
+    done = work()
+    return done, process_time() - started
+
+
+def measure(name: str, seed: int) -> Iterator[Row]:
+    """Every contender on one split."""
+    split = SETS[name](seed)
+    if name in UNITS:
+        scaled = StandardScaler().fit(split.X_train)
+        rows = (scaled.transform(split.X_train), scaled.transform(split.X_test))
+        svm_split = Split(name, rows[0], split.y_train, rows[1], split.y_test)
+    else:
+        svm_split = split
+    n_test = len(split.y_test)
+    for label, share in (("NearBoost", None), ("NearBoost, a tenth", 0.1)):
+        model = NearBoostClassifier(share, n_jobs=1)
+        _, fitting = timed(lambda model=model: model.fit(split.X_train, split.y_train, groups=split.groups_train))
+        probabilities, asking = timed(lambda model=model: model.predict_proba(split.X_test))
+        told = {"held_out_accuracy": model.held_out_accuracy_, "held_out_log_loss": model.held_out_log_loss_}
+        yield {"contender": label, **judged(probabilities, split), **told, "fit_s": fitting,
+               "query_us": 1e6 * asking / n_test, "n_rows": len(split.y_train)}  # fmt: skip
+    search, fitting = timed(lambda: tuned_svm(svm_split).fit(svm_split.X_train, svm_split.y_train))
+    predicted, asking = timed(lambda: search.predict(svm_split.X_test))
+    own = {
+        "accuracy": float(np.mean(predicted == split.y_test)),
+        "fit_s": fitting,
+        "query_us": 1e6 * asking / n_test,
+    }
+    best = search.best_estimator_
+    yield {"contender": "SVM, temperature", **judged(tempered(best, svm_split), svm_split), **own}
+    platt = CalibratedClassifierCV(best, method="sigmoid", cv=folds_of(svm_split))
+    platt.fit(svm_split.X_train, svm_split.y_train)
+    yield {"contender": "SVM, Platt", **judged(platt.predict_proba(svm_split.X_test), svm_split)}
+    for label, contender in others(svm_split):
+        if label == "gradient boosting" and len(np.unique(split.y_train)) > MANY_CLASSES and seed > 0:
+            continue
+        contender.fit(svm_split.X_train, split.y_train)
+        yield {"contender": label, **judged(contender.predict_proba(svm_split.X_test), split)}
+
+
+def report(results: Row) -> str:
+    """Accuracy and log-loss of all, then what NearBoost costs beside the SVM, what it told before, and a tenth."""
+    rows = results["rows"]
+    sets = list(dict.fromkeys(row["data"] for row in rows))
+    names = list(dict.fromkeys(row["contender"] for row in rows))
+
+    def mean(data: str, contender: str, key: str) -> float:
+        values = [row[key] for row in rows if (row["data"], row["contender"]) == (data, contender) and key in row]
+        return float(np.mean(values)) if values else np.nan
+
+    def shown(value: float, digits: int, factor: float = 1.0) -> str:
+        return "" if np.isnan(value) else f"{factor * value:.{digits}f}"
+
+    tables = []
+    for key, digits, factor in (("accuracy", 1, 100), ("log_loss", 3, 1), ("ece", 1, 100)):
+        lines = [[data, *(shown(mean(data, name, key), digits, factor) for name in names)] for data in sets]
+        tables.append(f"**{key}**\n\n" + markdown([key, *names], lines))
+    ours, few, svm = "NearBoost", "NearBoost, a tenth", "SVM, temperature"
+    columns: dict[str, Callable[[str], str]] = {
+        "rows": lambda data: shown(mean(data, ours, "n_rows"), 0),
+        "fit, s": lambda data: shown(mean(data, ours, "fit_s"), 2),
+        "of the SVM's grid": lambda data: shown(mean(data, ours, "fit_s") / mean(data, svm, "fit_s"), 2),
+        "query, µs": lambda data: shown(mean(data, ours, "query_us"), 0),
+        "of the SVM's": lambda data: shown(mean(data, ours, "query_us") / mean(data, svm, "query_us"), 2),
+        "a tenth: times faster": lambda data: shown(mean(data, svm, "query_us") / mean(data, few, "query_us"), 1),
+        "held-out accuracy": lambda data: shown(mean(data, ours, "held_out_accuracy"), 1, 100),
+        "less the test's": lambda data: shown(
+            mean(data, ours, "held_out_accuracy") - mean(data, ours, "accuracy"), 1, 100
+        ),
+    }
+    lines = [[data, *(column(data) for column in columns.values())] for data in sets]
+    header = ["", *columns]
+    return "\n\n".join([*tables, markdown(header, lines)])
+
+
+def main() -> None:
+    """Measure, write and print; or print what was written."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3, help="how many splits")
+    parser.add_argument("--sets", nargs="+", default=[*FAMILIAR, *FRESH], choices=list(SETS))
+    parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
+    options = parser.parse_args()
+    if not options.show:
+        warnings.simplefilter("ignore")
+        rng = np.random.default_rng(0)
+        for n_rows in (60, 2000):  # compiles what is needed
+            NearBoostClassifier().fit(rng.normal(size=(n_rows, 4)), np.arange(n_rows) % 3).predict(
+                np.zeros((2, 4))
+            )
+        rows = []
+        with threadpool_limits(1):
+            for data in options.sets:
+                for seed in range(min(options.seeds, N_SPLITS.get(data, options.seeds))):
+                    rows += [{"data": data, "seed": seed, **row} for row in measure(data, seed)]
+                    write_results("flagship", {"rows": rows})
+    print(report(read_results("flagship")))
+
+
+if __name__ == "__main__":
+    main()
