@@ -21,8 +21,8 @@ def main():
     FOLDER.mkdir(exist_ok=True)
     digits = write_digits(FOLDER / "digits.npz")
     textures = write_textures(FOLDER / "textures")
-    compare(digits, "--methods", f"knn,weighted-knn,unn,n3,{FEW},innc,slnd,linear-svm,rbf-svm")
-    compare(textures, "--features", "gist", "--methods", f"knn,unn,n3,{FEW},innc,slnd,rbf-svm")
+    compare(digits, "--methods", f"nearboost,knn,weighted-knn,unn,n3,{FEW},innc,slnd,linear-svm,rbf-svm")
+    compare(textures, "--features", "gist", "--methods", f"nearboost,knn,unn,n3,{FEW},innc,slnd,rbf-svm")
 
 
 def compare(data, *options):

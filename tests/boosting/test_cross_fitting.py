@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 
 from boosting.problems import make_problems, random_rows
 from nearboost import N3Classifier, UNNClassifier
+from nearboost.boosting import classifier
 from nearboost.boosting.engine import Learned, held_out_path
 from nearboost.boosting.newton import rank_examples
 from nearboost.boosting.training import choose_rounds, choose_voters, learn_coefficients, train
@@ -215,3 +216,20 @@ def test_one_wrong_label_does_not_take_the_confidence_of_all(make, n_rows):
     less_sure = make(3).fit(X, y).predict_proba(queries)[np.arange(300), truth].mean()
     assert sure > 0.95
     assert 1 - 3 / n_rows < less_sure < sure
+
+
+def test_copies_are_held_out_together(monkeypatch):
+    """Else weights would be learned from the label of a held-out row's copy."""
+    seen = []
+
+    def spy(data, graph, recipe, folds):
+        seen.extend(folds)
+        return train(data, graph, recipe, folds)
+
+    monkeypatch.setattr(classifier, "train", spy)
+    content = np.random.default_rng(0).permutation(np.arange(60) // 2)
+    X = random_rows(0, 30)[0][content]
+    N3Classifier(3, n_rounds=5).fit(X, content % 2)
+    assert sorted(np.concatenate(seen).tolist()) == list(range(60))
+    for fold in seen:
+        assert not set(content[fold]) & set(np.delete(content, fold))

@@ -11,6 +11,7 @@ from sklearn.svm import SVC, LinearSVC
 from nearboost.base.errors import UsageError
 from nearboost.catalogue.methods import DEFAULT, METHODS, default_method, find_method, find_methods
 from nearboost.catalogue.tuning import Tuned, unit_of
+from nearboost.cli.compare import USUAL_METHODS
 from nearboost.models.names import name_of
 
 IRIS = load_iris(return_X_y=True)
@@ -100,6 +101,7 @@ def test_unknown_names_are_told(name, said):
 def test_the_best_answer_is_the_default_one():
     assert DEFAULT[0] == next(iter(METHODS)) == default_method(multilabel=False) == "nearboost"
     assert default_method(multilabel=True) == "n3"
+    assert ",".join(DEFAULT) == USUAL_METHODS  # what the help of `compare` says
 
 
 def test_lists_of_names():
@@ -147,6 +149,17 @@ def test_folds_do_not_divide_groups():
     assert len(folds) == 6
     assert whole == set(range(15))
     assert all(len(groups_of_fold) < 15 for groups_of_fold in folds)
+
+
+def test_folds_do_not_divide_equal_rows():
+    """Each row twice, with a number that both copies have."""
+    X, y = (np.repeat(some, 2, axis=0) for some in IRIS)
+    X = np.column_stack([X, np.repeat(np.arange(150), 2)])
+    Spy.fits.clear()
+    Tuned(Spy(), {"C": (1,)}, n_jobs=1).fit(X, y)
+    *folds, whole = Spy.fits
+    assert whole == set(range(150))
+    assert [len(numbers) for numbers in folds] == [100, 100, 100]  # a third is on the other side, with its copies
 
 
 def test_a_tuned_one_answers_like_its_best():

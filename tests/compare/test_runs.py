@@ -18,7 +18,7 @@ from nearboost.catalogue.methods import METHODS
 from nearboost.compare import processes
 from nearboost.compare.processes import file_name, read_result, run_task
 from nearboost.compare.records import RunIdentity, as_json, read_run
-from nearboost.compare.runs import prepare_rows, subsample
+from nearboost.compare.runs import chosen_settings, prepare_rows, subsample
 
 STRANGE = "compare.strange_runs"
 TESTS = str(Path(__file__).resolve().parents[1])
@@ -164,6 +164,15 @@ def test_scaling_looks_at_training_rows_only():
     np.testing.assert_allclose(scaled[:, 2], 0)
     assert scaled.dtype == np.float32
     np.testing.assert_array_equal(prepare_rows(X, queries, scale=False)[0], X)
+
+
+@pytest.mark.parametrize("name", ["nearboost", "n3", "slnd", "knn"])
+def test_what_was_chosen_can_be_written(tmp_path, name):
+    with np.load(write_blobs(tmp_path / "blobs.npz")) as blobs:
+        fitted = METHODS[name].make(n_jobs=1).fit(blobs["X"], blobs["y"])
+    chosen = chosen_settings(fitted)
+    assert {"nearboost": "metric", "n3": "n_rounds", "slnd": "rank", "knn": "n_neighbors"}[name] in chosen
+    assert json.loads(json.dumps(chosen)) == chosen
 
 
 def test_a_trial_takes_rows_of_all_classes(task):

@@ -167,10 +167,15 @@ def test_pruning_inside_a_pipeline(tmp_path):
         prune_model(model_of(nearboost.SLNDClassifier()), 30)
 
 
-def test_held_out_keeps_groups_apart():
-    """A duplicate in the same group must not judge."""
+@pytest.mark.parametrize("by", ["group", "content"])
+def test_held_out_keeps_groups_and_copies_apart(by):
+    """Nearly the same row in the same group must not judge, nor a copy in no group."""
     X, y = rows()
     twice, labels, groups = np.repeat(X, 2, axis=0), np.repeat(y, 2), np.repeat(np.arange(len(y)), 2)
+    if by == "group":
+        twice[::2] += 1e-6
+    else:
+        groups = None
     wrong = labels.copy()
     wrong[:2] = (labels[:2] + 1) % 4
     apart = held_out(nearboost.KNNClassifier(1), twice, wrong, 4, groups, 0)
@@ -188,5 +193,5 @@ def test_suspects_among_rows():
     assert {one.name for one in found.suspects} == {"row 3", "row 70", "row 150"}
     assert all(one.own < one.other for one in found.suspects)
     alone = np.append(np.zeros(20, int), 1)
-    with pytest.raises(ValueError, match="A class has one item only"):
+    with pytest.raises(ValueError, match="A class has one item or group only"):
         held_out(nearboost.KNNClassifier(1), X[:21], alone, 4, None, 0)

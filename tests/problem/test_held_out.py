@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from nearboost.problem import held_out
-from nearboost.problem.held_out import calibrate, deal_folds, exact_match, find_seed, hold_out
+from nearboost.problem.held_out import (
+    calibrate,
+    deal_folds,
+    exact_match,
+    find_seed,
+    hold_out,
+    spread_folds,
+    whole_groups,
+)
 from nearboost.problem.targets import labels_from_classes, labels_from_indicator
 
 
@@ -35,6 +43,35 @@ def test_held_out_part_of_many_rows_and_of_few_groups(monkeypatch):
     assert len(hold_out(labels, np.arange(90) % 3, 0)) == 30
     assert len(hold_out(labels, np.zeros(90, dtype=int), 0)) == 0
     assert not np.array_equal(hold_out(labels, rows, 0), hold_out(labels, rows, 1))
+
+
+def test_equal_rows_are_held_out_together():
+    """A copy of a row, with its own label or another one, is never on both sides; nor are groups with one."""
+    rng = np.random.default_rng(0)
+    content, groups = rng.permutation(np.arange(90) // 2), np.arange(90) // 3
+    X, y = rng.normal(size=(45, 2))[content], rng.choice(["a", "b", "c"], 90)
+    folds = spread_folds(X, y, None, 5, 0)
+    assert [set(folds[content == one]) for one in range(45)] == [{folds[content == one][0]} for one in range(45)]
+    np.testing.assert_array_equal(np.sort(np.bincount(folds)), [18] * 5)
+    together = whole_groups(X, groups)
+    for one in np.unique(together):
+        assert not set(content[together == one]) & set(content[together != one])
+        assert not set(groups[together == one]) & set(groups[together != one])
+
+
+def test_rows_that_differ_are_held_out_as_before():
+    X, groups = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 7
+    assert whole_groups(X, groups) is groups
+    np.testing.assert_array_equal(whole_groups(X, None), np.arange(30))
+    X[-1] = X[3]
+    np.testing.assert_array_equal(whole_groups(X, None), [*range(29), 3])
+
+
+def test_no_more_folds_than_the_largest_class_has_groups():
+    X, y = np.arange(12.0).reshape(12, 1), np.repeat([0, 1], 6)
+    assert set(spread_folds(X, y, np.arange(12) // 2, 5, 0)) == {0, 1, 2}
+    assert set(spread_folds(X, np.arange(12), None, 5, 0)) == {0}
+    assert set(spread_folds(X * 0, y, None, 5, 0)) == {0}
 
 
 def test_temperature_makes_scores_as_sure_as_they_are_right():

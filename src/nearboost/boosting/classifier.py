@@ -25,7 +25,15 @@ from nearboost.neighbors import (
     keep_rows,
     repair_graph,
 )
-from nearboost.problem.held_out import Calibration, Probabilities, calibrate, deal_folds, exact_match, find_seed
+from nearboost.problem.held_out import (
+    Calibration,
+    Probabilities,
+    calibrate,
+    deal_folds,
+    exact_match,
+    find_seed,
+    whole_groups,
+)
 from nearboost.problem.targets import (
     GivenRows,
     Labels,
@@ -165,7 +173,9 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         """Train on a known graph; ``kept`` maps its rows to those of the user's X."""
         recipe = self._recipe(len(data.X), data.labels, n_neighbors)
         needs_folds = self.calibration is not None or self.early_stopping
-        folds = deal_folds(data.labels, data.groups, recipe.generator()) if needs_folds else []
+        folds = []
+        if needs_folds:
+            folds = deal_folds(data.labels, whole_groups(data.X, data.groups), recipe.generator())
         outcome = train(data, graph, recipe, folds)
         for name in [name for name in vars(self) if name.startswith("held_out_") or name == "exact_coefficients_"]:
             delattr(self, name)  # of an earlier fit

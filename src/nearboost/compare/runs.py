@@ -206,6 +206,8 @@ def chosen_settings(estimator: Any) -> dict[str, Any]:
     """What was chosen inside the training rows."""
     if hasattr(estimator, "best_params_"):
         return {name: np.asarray(value).item() for name, value in estimator.best_params_.items()}
+    if hasattr(getattr(estimator, "report_", None), "chosen"):
+        return dict(estimator.report_.chosen)
     names = ("n_neighbors_", "n_rounds_", "rank_", "damping_", "step_")
     found = {name.rstrip("_"): getattr(estimator, name) for name in names if hasattr(estimator, name)}
     return {name: np.asarray(value).item() for name, value in found.items() if np.ndim(value) == 0}

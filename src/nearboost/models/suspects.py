@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from nearboost.base.disk import check_target, write_text
 from nearboost.base.errors import UsageError
@@ -20,6 +19,7 @@ from nearboost.datasets.dataset import encode_labels
 from nearboost.models.items import check_part, choose_part, labelled_rows
 from nearboost.models.model import Model, load_model
 from nearboost.pages.rendering import Card, render_template
+from nearboost.problem.held_out import spread_folds, whole_groups
 
 N_FOLDS = 5
 TITLE = "Suspects of"
@@ -123,15 +123,17 @@ def suspects_in_rows(
 def held_out(
     classifier: Any, X: NDArray[Any], y: NDArray[Any], n_classes: int, groups: NDArray[Any] | None, verbose: int
 ) -> NDArray[np.float64]:
-    """Probabilities of each row by a classifier that was fitted without it, and without its group."""
-    smallest = int(np.bincount(y)[np.unique(y)].min())
-    if smallest < 2:
-        raise ValueError("A class has one item only, which nobody else can judge; leave it out or give more.")
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    folds = kind(min(N_FOLDS, smallest), shuffle=True, random_state=0)
+    """Probabilities of each row by a classifier that was fitted without it, its group and its copies."""
+    together = whole_groups(X, groups)
+    if min(len(np.unique(together[y == code])) for code in np.unique(y)) < 2:
+        raise ValueError(
+            "A class has one item or group only, which nobody else can judge; leave it out or give more."
+        )
+    folds = spread_folds(X, y, groups, N_FOLDS, 0)
     chances = np.zeros((len(X), n_classes))
-    with progress_bar("Judging folds", folds.get_n_splits(), verbose) as advance:
-        for train, test in folds.split(X, y, groups):
+    with progress_bar("Judging folds", int(folds.max()) + 1, verbose) as advance:
+        for fold in range(folds.max() + 1):
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             fitted = clone(classifier).fit(X[train], y[train])
             chances[np.ix_(test, fitted.classes_)] = fitted.predict_proba(X[test])
             advance()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 
-from nearboost.problem.targets import Labels
+from nearboost.base.validation import check_map
+from nearboost.problem.targets import Labels, labels_from_classes
 
 FEW_ROWS = 10_000  # up to here every row is held out once, in folds; beyond, one fold of so many rows at most
 N_FOLDS = 5
@@ -44,6 +45,25 @@ def number_folds(
     return fold_of_group[group_of_row]
 
 
+def spread_folds(
+    X: NDArray[Any], y: NDArray[Any], groups: NDArray[Any] | None, n_folds: int, random_state: Any
+) -> NDArray[np.int64]:
+    """The fold of each row of labelled data: classes spread, groups whole, equal rows together.
+
+    There are no more folds than the largest class has groups; a single one where nothing can be held out.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    labels, together = labels_from_classes(codes, len(classes)), whole_groups(X, groups)
+    n_folds = min(n_folds, most_groups(labels, together))
+    return number_folds(labels, together, n_folds, find_generator(random_state).random_sample)
+
+
+def most_groups(labels: Labels, groups: NDArray[np.integer]) -> int:
+    """How many groups the class with most of them has."""
+    _, first_row = np.unique(groups, return_index=True)
+    return int(np.bincount(labels.classes(first_row)).max())
+
+
 def deal_folds(
     labels: Labels, groups: NDArray[np.integer], random_state: np.random.RandomState
 ) -> list[NDArray[np.int64]]:
@@ -74,8 +94,7 @@ def deal_cross_folds(
     Of a large set, three folds of a thousand rows are held out in turn. None where every class has one group.
     """
     n_rows = labels.n_rows
-    _, first_row = np.unique(groups, return_index=True)
-    n_folds = min(5 if n_rows < SMALL else 3, int(np.bincount(labels.classes(first_row)).max()))
+    n_folds = min(5 if n_rows < SMALL else 3, most_groups(labels, groups))
     if n_folds < 2:
         return []
     n_parts = n_folds if n_rows <= LARGE else max(n_folds, -(-n_rows // MOST_HELD_OUT))
@@ -88,12 +107,13 @@ def deal_cross_folds(
 
 def mark_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
     """A number for each row that depends on its values alone; equal rows have the same."""
+    check_map(X)
     digests = (hashlib.blake2b((row + 0.0).tobytes(), digest_size=8).digest() for row in X)  # −0 becomes 0
     return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
 def join_equal_rows(marks: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Groups in which equal rows are together: a copy of a row tells all about it."""
+    """Groups in which equal rows are together: a copy of a row tells all about it. Named by first rows."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -102,7 +122,15 @@ def join_equal_rows(marks: NDArray[np.uint64], groups: NDArray[np.integer]) -> N
     n_nodes = contents.max() + given.max() + 2  # a group and a content are joined by each row that has both
     joined = (np.ones(len(marks), dtype=np.int8), (contents, contents.max() + 1 + given))
     _, numbers = connected_components(coo_array(joined, shape=(n_nodes, n_nodes)), directed=False)
-    return np.unique(numbers[contents], return_inverse=True)[1].astype(np.int32)
+    _, first_row, group_of_row = np.unique(numbers[contents], return_index=True, return_inverse=True)
+    return first_row[group_of_row].astype(np.int32)
+
+
+def whole_groups(X: NDArray[Any], groups: NDArray[Any] | None) -> NDArray[Any]:
+    """The groups given, or single rows, with equal rows together; as they are where no row is there twice."""
+    groups = np.arange(len(X)) if groups is None else np.asarray(groups)
+    marks = mark_rows(X)
+    return groups if len(np.unique(marks)) == len(marks) else join_equal_rows(marks, groups)
 
 
 class Probabilities(Protocol):
