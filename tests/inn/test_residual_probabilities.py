@@ -25,21 +25,26 @@ def model(**settings):
     return INNClassifier(LAMBDA, decision="residual", **settings)
 
 
-def residuals_by_others(X, y):
-    """Of each row by the unequal rows of each class; infinite for a class that has none."""
-    distances = np.full((len(X), y.max() + 1), np.inf)
+def residuals_by_others(X, y, groups):
+    """Of each row by the unequal rows of other groups of each class."""
+    distances = np.empty((len(X), y.max() + 1))
     for i, c in np.ndindex(distances.shape):
-        allowed = np.flatnonzero((y == c) & (X[i] != X).any(axis=1))
-        if len(allowed):
-            code = reference.code(X, X[i], LAMBDA, TERMS, allowed=allowed)
-            distances[i, c] = np.linalg.norm(X[i] - code @ X)
+        allowed = np.flatnonzero((y == c) & (X[i] != X).any(axis=1) & (groups != groups[i]))
+        code = reference.code(X, X[i], LAMBDA, TERMS, allowed=allowed)
+        distances[i, c] = np.linalg.norm(X[i] - code @ X)
     return distances
 
 
-def test_the_temperature_is_the_best_on_held_out_rows():
+@pytest.mark.parametrize("n_groups", [None, 20])
+def test_the_temperature_is_the_best_on_held_out_rows(n_groups):
     X, y = made()
-    X[40:46] = X[:6]  # copies tell nothing of each other
-    distances = residuals_by_others(X, y)
+    if n_groups is None:
+        groups = None
+        X[40:46] = X[:6]  # copies tell nothing of each other
+    else:
+        groups = np.arange(60) // 3 % n_groups
+        X += np.random.default_rng(1).normal(size=(n_groups, 4))[groups]
+    distances = residuals_by_others(X, y, np.arange(60) if groups is None else groups)
     doubt = 1 / (len(y) + 2)
 
     def loss(temperature):
@@ -47,7 +52,7 @@ def test_the_temperature_is_the_best_on_held_out_rows():
         return -np.mean((1 - doubt) * logs[np.arange(len(y)), y] + doubt * logs.mean(axis=1))
 
     best = minimize_scalar(loss, bounds=(1e-3, 10), method="bounded", options={"xatol": 1e-9}).x
-    fitted = model().fit(X, y)
+    fitted = model().fit(X, y, groups=None if groups is None else [f"film {group}" for group in groups])
     assert fitted.temperature_ == pytest.approx(best, rel=1e-5)
     assert fitted.held_out_accuracy_ == np.mean(distances.argmin(axis=1) == y)
 
@@ -74,16 +79,18 @@ def test_log_loss(name, most):
 @pytest.mark.parametrize("change", ["order", "threads", "added", "forgotten", "saved"])
 def test_the_same_bits(change, tmp_path):
     X, y = made()
-    fitted = model(n_jobs=1).fit(X, y)
+    groups = np.arange(60) // 2
+    fitted = model(n_jobs=1).fit(X, y, groups=groups)
     if change == "order":
         order = np.random.default_rng(1).permutation(60)
-        other = model().fit(X[order], y[order])
+        other = model().fit(X[order], y[order], groups=groups[order])
     elif change == "threads":
-        other = model(n_jobs=2).fit(X, y)
+        other = model(n_jobs=2).fit(X, y, groups=groups)
     elif change == "added":
-        other = model().fit(X[:40], y[:40]).add(X[40:], y[40:])
+        other = model().fit(X[:40], y[:40], groups=groups[:40]).add(X[40:], y[40:], groups=groups[40:])
     elif change == "forgotten":
-        other = model().fit(np.vstack([X, X[:5] + 1]), np.append(y, y[:5])).forget(range(60, 65))
+        more, numbers = np.vstack([X, X[:5] + 1]), np.append(groups, groups[:5])
+        other = model().fit(more, np.append(y, y[:5]), groups=numbers).forget(range(60, 65))
     else:
         save(fitted, tmp_path / "model.nb")
         other = load(tmp_path / "model.nb")
@@ -110,6 +117,16 @@ def test_classes_of_one_row_each():
     X, y = made()
     y[0] = 3
     assert model().fit(X, y).held_out_accuracy_ <= 59 / 60
+
+
+def test_groups_that_do_not_fit():
+    X, y = made()
+    with pytest.raises(ValueError, match=r"groups has shape \(3,\) but there are 60 samples"):
+        model().fit(X, y, groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="groups cannot be sorted; give numbers or texts"):
+        model().fit(X, y, groups=np.array([1, "a", None] * 20, dtype=object))
+    with pytest.raises(ValueError, match="fitted with groups; give the group of each new sample"):
+        model().fit(X, y, groups=y).add(X[:2], y[:2])
 
 
 def test_no_probability_is_missing():

@@ -174,6 +174,7 @@ def held_out_accuracy(model: Any) -> float:
         return float(np.mean([held_out_accuracy(part) for part in model.estimators_]))
     if hasattr(model, "held_out_accuracy_"):
         return float(model.held_out_accuracy_)
+    assert hasattr(model, "report_"), "It holds no rows out."
     return max(trial["accuracy"] for trial in model.report_["trials"])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.entries import Array, Nullable, Number
+from nearboost.base.entries import Array, Labels, Nullable, Number
 from nearboost.base.schema import Schema
 from nearboost.base.validation import validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
@@ -17,7 +17,7 @@ from nearboost.inn.decisions import Classes, ClassSums, ExplainedDecision, OwnRe
 from nearboost.inn.held_out import HeldOut
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
-from nearboost.problem.targets import GivenRows
+from nearboost.problem.targets import GivenRows, number_groups
 
 
 class INNClassifier(SparseCodeClassifier):
@@ -71,8 +71,8 @@ class INNClassifier(SparseCodeClassifier):
         Probabilities are proportional to distances to the power of −1 / temperature_; only for
         ``decision="residual"``.
     held_out_accuracy_ : float
-        Share of right answers on training rows, each coded by all samples that it is not equal to; of more than
-        3,000 rows, on 1,000 of them. NaN if no class has two different rows. Only for ``decision="residual"``.
+        Share of right answers on training rows, each coded by all unequal samples of other groups; of more than
+        3,000 rows, on 1,000 of them. NaN if every class has a single group. Only for ``decision="residual"``.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -98,9 +98,10 @@ class INNClassifier(SparseCodeClassifier):
 
     model_schema: ClassVar[Schema] = schema_of_samples(
         "INNClassifier",
-        ("held_out_temperature", "held_out_accuracy"),
+        ("groups", "held_out_temperature", "held_out_accuracy"),
         gram_seconds_=Number(low=0),
         given_weight=Nullable(Array("float64", ("n_given",), low=0)),
+        groups=Nullable(Labels("n_rows", distinct=False)),
         held_out_temperature=Number(above=0),
         held_out_accuracy=Number(low=0, high=1, finite=False),
     )
@@ -142,7 +143,29 @@ class INNClassifier(SparseCodeClassifier):
             return OwnResiduals(X, classes, self)
         return ClassSums(Dictionary(X, self), classes, weights)
 
-    def add(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
+        """Store the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            0 leaves a sample out; other weights multiply its part of the sums in ``decision="weights"``.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Samples of one group, such as frames of one film, are held out together where probabilities of
+            ``decision="residual"`` are calibrated. None makes each sample a group of its own.
+
+        Returns
+        -------
+        self : INNClassifier
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+    def add(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """A new estimator with more samples, as if fitted to all.
 
         Parameters
@@ -153,6 +176,8 @@ class INNClassifier(SparseCodeClassifier):
             Their labels; classes may be new.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Their weights, beside those given to `fit`; None means 1.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Their groups, by the names given to `fit`; needed if `fit` was given groups.
 
         Returns
         -------
@@ -161,7 +186,7 @@ class INNClassifier(SparseCodeClassifier):
         """
         given = self._given()
         X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
-        more = GivenRows.of(X, y, sample_weight, None)
+        more = GivenRows.of(X, y, sample_weight, groups)
         scaled = replace(more, X=unit_rows(more.X)) if self._as_fitted.normalize else more
         return self._learn_again(followed_by(given, scaled))
 
@@ -183,7 +208,14 @@ class INNClassifier(SparseCodeClassifier):
 
     def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:
         self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
-        return super()._learn(given, samples)
+        super()._learn(given, samples)
+        self._set_groups(None if given.groups is None else given.groups.copy())
+        return self
+
+    def _set_groups(self, groups: NDArray[Any] | None) -> None:
+        self._groups, numbers = groups, number_groups(groups, len(self._kept))
+        if isinstance(self._decision, OwnResiduals):
+            self._decision.groups = numbers
 
     def model_state(self) -> dict[str, Any]:
         """What is kept in a file, with the weights as given; nothing before `fit`."""
@@ -192,11 +224,12 @@ class INNClassifier(SparseCodeClassifier):
             temperature, accuracy = self._decision.held_out
             more |= {"held_out_temperature": temperature, "held_out_accuracy": accuracy}
         kept = super().model_state() | more
-        return kept | {"gram_seconds_": 0.0} if kept else {}  # equal fits give equal files
+        return kept | {"gram_seconds_": 0.0, "groups": self._groups} if kept else {}  # equal fits give equal files
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Decide again by the samples of a file."""
         super().restore_model_state(state)
+        self._set_groups(state.get("groups"))
         if "given_weight" in state:  # older files have none
             self._given_weight = state["given_weight"]
         if isinstance(self._decision, OwnResiduals) and "held_out_temperature" in state:
@@ -212,7 +245,7 @@ class INNClassifier(SparseCodeClassifier):
         n_given = len(self._kept) if self._given_weight is None else len(self._given_weight)
         y = np.full(n_given, self.classes_[0], dtype=self.classes_.dtype)
         y[self._kept] = self.classes_[self._decision.classes]
-        return GivenRows(self._decision.samples, y, self._given_weight, None)
+        return GivenRows(self._decision.samples, y, self._given_weight, self._groups)
 
     def _learn_again(self, given: GivenRows) -> Self:
         fresh = anew(self)

@@ -95,10 +95,13 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         self : estimator
             The fitted estimator.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None = None) -> Self:
         self.check_parameters()
         X, y = validate_rows(self, X, y, keep=not self.normalize, dtype=[np.float32, np.float64], order="C")
         check_weights(sample_weight, len(X))
-        given = GivenRows.of(X, y, sample_weight, None)
+        given = GivenRows.of(X, y, sample_weight, groups)
         return self._learn(given, unit_rows(given.X) if self.normalize else given.X)
 
     def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:

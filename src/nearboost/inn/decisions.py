@@ -81,12 +81,16 @@ class ClassSums:
 
 
 class OwnResiduals:
-    """One code by each class's samples alone; a class gets minus the distance between the query and its sum."""
+    """One code by each class's samples alone; a class gets minus the distance between the query and its sum.
+
+    ``groups`` are of samples that are held out together: at first, each is of its own.
+    """
 
     weights = None
 
     def __init__(self, X: NDArray[Any], classes: Classes, how: CodingParameters) -> None:
         self.classes, self._order = classes, np.argsort(classes, kind="stable")
+        self.groups = np.arange(len(X), dtype=np.int32)
         self.dictionary = Dictionary(X[self._order], how, np.bincount(classes))
 
     @property
@@ -96,7 +100,7 @@ class OwnResiduals:
     @cached_property
     def held_out(self) -> HeldOut:
         """What its probabilities need to know, found when it is first asked for: `fit` only keeps samples."""
-        return cross_fit(self.dictionary, self.classes[self._order])
+        return cross_fit(self.dictionary, self.classes[self._order], self.groups[self._order])
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         return -residuals(self.dictionary.samples, Q, self.dictionary.codes(Q), self.dictionary.n_parts)

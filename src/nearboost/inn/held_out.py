@@ -36,10 +36,10 @@ class HeldOut(NamedTuple):
         return keep_leader(softmax(closeness(distances) / self.temperature, axis=1), -distances)
 
 
-def cross_fit(dictionary: Dictionary, classes: NDArray[np.int64]) -> HeldOut:
-    """Of samples that stand class by class, each coded by those it is not equal to; a thousand of many."""
+def cross_fit(dictionary: Dictionary, classes: NDArray[np.int64], groups: NDArray[np.int32]) -> HeldOut:
+    """Of samples that stand class by class, each coded by unequal ones of other groups; a thousand of many."""
     marks = mark_rows(dictionary.samples)
-    groups = join_equal_rows(marks, np.arange(len(marks)))
+    groups = join_equal_rows(marks, groups)
     held = hold_out_some(classes, groups)
     held = held[np.argsort(marks[held], kind="stable")]  # sums are taken in an order that no other order changes
     rows, truth = dictionary.samples[held], classes[held]
