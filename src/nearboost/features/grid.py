@@ -138,7 +138,7 @@ class GridDescriptor(TransformerMixin, FixedDescriptor):
         largest = width_of(int(max(self.bin_sizes)))
         return max(0, largest - height), max(0, largest - width)
 
-    def count_patches(self, height: int, width: int) -> int:
+    def _count_patches(self, height: int, width: int) -> int:
         """How many an image of this size has, before it is shrunk."""
         missing = self._missing(height, width)
         return sum(

@@ -234,7 +234,7 @@ def fewer_than_patches(n_gaussians: int, describer: GridDescriptor, images: Any)
     if len(images) * len(describer.bin_sizes) >= n_gaussians:  # an image has a patch of each size at least
         return n_gaussians
     sizes = [pixels_of(images[i], f"Image {i}").shape[:2] for i in range(len(images))]
-    return min(n_gaussians, sum(describer.count_patches(*size) for size in sizes))
+    return min(n_gaussians, sum(describer._count_patches(*size) for size in sizes))
 
 
 def has_color(images: Any, scaling: str = "dtype") -> bool:
