@@ -272,8 +272,15 @@ def test_floats_lie_in_the_unit_range(dtype):
 
 
 def test_a_black_image_stays_black():
-    for scaling in ("dtype", "image"):
+    for scaling in ("dtype", "image", "auto"):
         assert not in_unit_range(np.zeros((5, 6), np.uint8), scaling).any()
+
+
+def test_scaling_by_the_type_of_bytes_and_by_the_image_otherwise():
+    dark = np.arange(30).reshape(5, 6)
+    for dtype, scaling in ((np.uint8, "dtype"), (np.uint16, "image"), (np.float32, "image")):
+        pixels = (dark / 40).astype(dtype) if dtype is np.float32 else dark.astype(dtype)
+        np.testing.assert_array_equal(in_unit_range(pixels, "auto"), in_unit_range(pixels, scaling))
 
 
 def test_transparent_pixels_are_white():
@@ -296,7 +303,7 @@ def test_pixels_without_meaning():
         with pytest.raises(ValueError, match=message):
             in_unit_range(wrong)
     np.testing.assert_array_equal(in_unit_range(np.full((3, 3), 3), "image"), 1)
-    with pytest.raises(ValueError, match="scaling='max' is not known; use one of 'dtype', 'image'"):
+    with pytest.raises(ValueError, match="scaling='max' is not known; use one of 'dtype', 'image', 'auto'"):
         in_unit_range(GREY, "max")
 
 

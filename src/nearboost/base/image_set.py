@@ -220,7 +220,7 @@ def _as_bytes(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     """Grey or RGB; bytes stay as they are, unless they are transparent."""
     if pixels.dtype == np.uint8 and (pixels.ndim == 2 or pixels.shape[2] == 3):
         return pixels
-    scaled = in_unit_range(pixels, "dtype" if pixels.dtype == np.uint8 else "image")
+    scaled = in_unit_range(pixels, "auto")
     return (255 * scaled + 0.5).astype(np.uint8)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nearboost.base.validation import check_choice, check_whole
 
 MAX_PIXELS = 2**30 // 12  # 89 million: a quarter of a gigabyte in colour, also where Pillow begins to warn
-SCALINGS = ("dtype", "image")
+SCALINGS = ("dtype", "image", "auto")
 IMAGE_ENDINGS = (  # of files that are looked for in folders
     *(".avif", ".bmp", ".gif", ".j2k", ".jp2", ".jpe", ".jpeg", ".jpg", ".pbm", ".pcx"),
     *(".pgm", ".png", ".pnm", ".ppm", ".tga", ".tif", ".tiff", ".webp"),
@@ -259,12 +259,15 @@ def in_unit_range(pixels: NDArray[Any], scaling: str = "dtype", which: str = "Th
     Parameters
     ----------
     pixels : array of shape (height, width) or (height, width, 3 or 4)
-    scaling : {"dtype", "image"}
+    scaling : {"dtype", "image", "auto"}
         What becomes 1: the largest number of the pixels' type, 255 for uint8 (floats are taken to lie in [0, 1]
-        already), or the largest pixel of this image.
+        already), or the largest pixel of this image. "auto" is "dtype" for uint8 and "image" for others, which
+        hardly ever use all of their range.
     which : what a message calls the image
     """
     check_choice("scaling", scaling, SCALINGS)
+    if scaling == "auto":
+        scaling = "dtype" if pixels.dtype == np.uint8 else "image"
     if pixels.dtype.kind in "uif":
         _check_values(pixels, scaling, which)
     color = pixels[..., :3] if pixels.ndim == 3 else pixels

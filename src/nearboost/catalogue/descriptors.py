@@ -110,7 +110,7 @@ def _fisher(seed: int, n_jobs: int | None) -> Any:
 
     # A Gaussian that outweighs the others would decide who is near; a few large images would take all the time.
     return SIFTColorFisher(
-        32, step=6, longest_side=300, scaling="image", per_gaussian=True, random_state=seed, n_jobs=n_jobs
+        32, step=6, longest_side=300, scaling="auto", per_gaussian=True, random_state=seed, n_jobs=n_jobs
     )
 
 

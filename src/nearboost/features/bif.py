@@ -33,7 +33,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
         Number of regions in the masks. Without masks, the whole image is the one region.
     root : bool, default=False
         Take square roots of the bins: Euclidean distances are then Hellinger's, which suits neighbours.
-    scaling : {"image", "dtype"}, default="image"
+    scaling : {"image", "dtype", "auto"}, default="image"
         What becomes 1: the largest pixel of the image, or the largest value of the pixel type.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.

@@ -24,8 +24,9 @@ class LocalColor(GridDescriptor):
     bin_sizes : tuple of int, default=(4, 6, 8)
         Cell sizes in pixels, up to 8 and each at most 32; a patch is four cells wide. Images smaller than a patch
         are extended by their border.
-    scaling : {"dtype", "image"}, default="dtype"
+    scaling : {"dtype", "image", "auto"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+        "auto" is "dtype" for 8-bit pixels and "image" for others.
     longest_side : int or None, default=None
         Images with a longer side are first shrunk to it, from 32 pixels. None leaves them as they are.
 

@@ -42,8 +42,9 @@ class Gist(GreyDescriptor):
         Length of a row: 4 scales of 8 orientations, or 3 scales of 8, 8 and 4 orientations, on 16 cells.
     side : int, default=128
         Width and height in pixels that images are resized to, from 32 to 512.
-    scaling : {"dtype", "image"}, default="dtype"
+    scaling : {"dtype", "image", "auto"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+        "auto" is "dtype" for 8-bit pixels and "image" for others.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     verbose : int, default=0

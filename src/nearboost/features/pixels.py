@@ -18,8 +18,9 @@ class SmallGrey(GreyDescriptor):
     ----------
     side : int, default=16
         Width and height in pixels, at most 1024.
-    scaling : {"dtype", "image"}, default="dtype"
+    scaling : {"dtype", "image", "auto"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+        "auto" is "dtype" for 8-bit pixels and "image" for others.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     verbose : int, default=0

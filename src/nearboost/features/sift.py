@@ -36,8 +36,9 @@ class DenseSIFT(GridDescriptor):
     contrast_threshold : float, default=0.03
         Flat patches are noise: a histogram shorter than this ends up shorter than 1, in proportion. A cell of
         pixels in [0, 1] counts its mean gradient per pixel. 0 gives all unit length.
-    scaling : {"dtype", "image"}, default="dtype"
+    scaling : {"dtype", "image", "auto"}, default="dtype"
         What becomes 1: the largest value of the pixel type, or the largest pixel of the image.
+        "auto" is "dtype" for 8-bit pixels and "image" for others.
     longest_side : int or None, default=None
         Images with a longer side are first shrunk to it, from 32 pixels. None leaves them as they are.
 
