@@ -46,7 +46,9 @@ def compare_pictures() -> None:
             path = Path(folder, "pictures", f"class {label}", f"{i}.png")
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray((16 * image).clip(0, 255).astype("uint8")).resize((64, 64)).save(path)
-        settings = comparison.Settings(f"{folder}/pictures", methods=("n3",), out=Path(folder, "out"))
+        settings = comparison.Settings(
+            f"{folder}/pictures", features=("gist",), methods=("n3",), out=Path(folder, "out")
+        )
         with patch.object(comparison, "run_task", lambda task, timeout: runs.run(task)):
             comparison.compare(settings)
 

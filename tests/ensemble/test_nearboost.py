@@ -111,6 +111,16 @@ def test_groups_are_held_out_together():
     assert NearBoostClassifier().fit(X, y, groups=groups).held_out_accuracy_ < 0.6
 
 
+def test_few_groups():
+    """Two groups, and one that holds nearly all rows."""
+    X, y = blobs(700)
+    Q, q = blobs(90, seed=1)
+    for groups in (np.arange(700) % 2, np.arange(700) > 20):
+        model = NearBoostClassifier().fit(X, y, groups=groups)
+        assert model.score(Q, q) > 0.8
+        assert np.isfinite(model.held_out_scores_).all()
+
+
 def test_weights_count():
     """Of two labels for each row, the one with the weight is learned; class weights do the same."""
     X, y = blobs()
@@ -190,10 +200,12 @@ def test_many_rows_take_codes_among_the_nearest(monkeypatch):
     """Beyond a bound distances within classes are not kept; answers stay about as good."""
     A, a, B, b = halves(load_digits)
     monkeypatch.setattr("nearboost.ensemble.code_heads.MOST_FOR_ALL", 10)
-    kept = NearBoostClassifier().fit(A, a).score(B, b)
+    kept = NearBoostClassifier().fit(A, a)
     monkeypatch.setattr("nearboost.ensemble.code_heads.MOST_GAPS", 100)
-    near = NearBoostClassifier().fit(A, a).score(B, b)
-    assert min(kept, near) > 0.975
+    near = NearBoostClassifier().fit(A, a)
+    assert min(kept.score(B, b), near.score(B, b)) > 0.975
+    assert kept.report_.notes[1:] == ["The vote is among the 100 rows nearest to a query."]
+    assert near.report_.notes[2:] == ["Residuals are of codes among the 100 nearest rows of each class."]
 
 
 X, Y = blobs()

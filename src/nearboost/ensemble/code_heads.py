@@ -69,6 +69,15 @@ class CodedRows:
                 else NearbyParts(self, self.starts)
             )
 
+    @property
+    def notes(self) -> list[str]:
+        """What many rows have changed."""
+        said = {
+            f"The vote is among the {N_NEAR} rows nearest to a query.": self._all_rows,
+            f"Residuals are of codes among the {N_NEAR} nearest rows of each class.": self._by_class,
+        }
+        return [note for note, parts in said.items() if isinstance(parts, NearbyParts)]
+
     def halves(self, Q: Rows) -> Rows:
         """½|q − x|²."""
         products = Q @ self.rows.T

@@ -185,7 +185,9 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
             return learner.learn_unseen()
         self._add_notes(labels, data, folds)
         with progress_bar("Learning", N_STEPS, self.verbose) as advance:
-            return learner.learn(folds, self._scaling_folds(labels, data, generator), advance)
+            learned = learner.learn(folds, self._scaling_folds(labels, data, generator), advance)
+        self.report_.notes += learned.answers.coded.notes
+        return learned
 
     def _scaling_folds(
         self, labels: Labels, data: Labelled, generator: np.random.RandomState
@@ -194,7 +196,12 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         n_parts = SCALING_FOLDS * max(1, -(-len(data) // SCALING_ROWS))
         fold_of_row = number_folds(labels, data.groups, n_parts, generator.random_sample)
         folds = [np.flatnonzero(fold_of_row == fold) for fold in range(SCALING_FOLDS)]
-        return [fold for fold in folds if len(fold)]
+        most = SCALING_ROWS // SCALING_FOLDS  # a large group could have more
+        return [
+            fold if len(fold) <= most else np.sort(generator.permutation(fold)[:most])
+            for fold in folds
+            if len(fold)
+        ]
 
     def _count_prototypes(self, data: Labelled) -> int | None:
         if self.n_prototypes is None:

@@ -59,9 +59,9 @@ def spread_folds(
 
 
 def most_groups(labels: Labels, groups: NDArray[np.integer]) -> int:
-    """How many groups the class with most of them has."""
-    _, first_row = np.unique(groups, return_index=True)
-    return int(np.bincount(labels.classes(first_row)).max())
+    """In how many groups the class that is in most of them has rows."""
+    pairs = np.unique(np.stack([labels.classes(), groups], axis=1), axis=0)
+    return int(np.unique(pairs[:, 0], return_counts=True)[1].max())
 
 
 def deal_folds(
