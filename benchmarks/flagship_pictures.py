@@ -1,26 +1,24 @@
 """The pictures of docs/nearboost.md: ``python -m benchmarks.flagship_pictures [NAME ...]``.
 
-One function for each picture, named as its file; all use half of scikit-learn's digits to learn from, but for the
-one on scales. Writes ``docs/figures/nearboost-NAME.png`` and prints the figures that the page quotes.
+One function for each picture, named as its file; most look into one classifier of half of scikit-learn's digits.
+Writes ``docs/figures/nearboost-NAME.png`` and prints the figures that the page quotes.
 """
 
 import argparse
 from collections.abc import Callable
-from functools import cache
 from io import BytesIO
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from PIL import Image
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 
 from benchmarks import flagship_digits as digits
 from benchmarks.data import ROOT
-from benchmarks.flagship_digits import Rows, X, Y, drawn_split, halves
+from benchmarks.flagship_digits import Rows, X, Y, code_of_unsure, fitted, halves, joined, unsure
 from nearboost import LandmarkMap, NearBoostClassifier
 from nearboost.ensemble.answers import HEADS
 from nearboost.ensemble.scaling import normal_ranks, one_scale
@@ -33,29 +31,6 @@ COLOURS = (OURS, OTHER, THIRD, "#a65fb5", "#b39600", QUIET, "#d9536f", "#27a0a6"
 N_COLOURS = 128  # of a file: small, and no difference to the eye
 SPLITS = range(5)
 CONFUSED = (1, 5, 8, 9)
-
-
-@cache
-def fitted() -> NearBoostClassifier:
-    """The classifier that most pictures look into."""
-    learned, labels, _, _ = halves()
-    return NearBoostClassifier().fit(learned, labels)
-
-
-@cache
-def unsure() -> tuple[int, list[int]]:
-    """The new digit with the least sure of the right answers, and its three most probable classes."""
-    _, _, new, truth = halves()
-    p = fitted().predict_proba(new)
-    row = int(np.argmin(np.where(p.argmax(axis=1) == truth, p.max(axis=1), 2.0)))
-    return row, np.argsort(-p[row])[:3].tolist()
-
-
-@cache
-def code_of_unsure() -> tuple[Rows, Any, Any]:
-    """That digit in the metric, its kernel row and its codes."""
-    row, _ = unsure()
-    return fitted()._answers.code(halves()[2][row : row + 1])
 
 
 def tones(labels: Any) -> list[str]:
@@ -74,19 +49,6 @@ def thumbnail(axes: Any, pixels: Rows, title: str = "", colour: str = "black") -
         side.set(color=colour, linewidth=1.6)
 
 
-def named(picks: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Training rows behind picks among the coded rows."""
-    model = fitted()
-    return model._representatives[model._answers.coded.order[picks]]
-
-
-def joined(picks: NDArray[np.integer]) -> list[tuple[int, float]]:
-    """Picked training rows with their weights, those picked several times added up; the heaviest first."""
-    rows, places = np.unique(named(picks), return_inverse=True)
-    weights = np.bincount(places, fitted()._answers.coded.terms)
-    return [(int(rows[i]), float(weights[i])) for i in np.argsort(-weights, kind="stable")]
-
-
 def folds() -> Figure:
     """Copies of a row are of one fold; what that is good for."""
     nine = np.argsort(Y, kind="stable")[[0, 1, 2, 200, 201, 202, 400, 401, 402]]
@@ -99,14 +61,20 @@ def folds() -> Figure:
         thumbnail(axes, pixels, colour=COLOURS[fold])
     left.suptitle("nine digits, three times each; a colour for each fold", fontsize=10)
     axes = right.subplots()
-    estimates = np.array([digits.estimates_with_copies(seed) for seed in SPLITS])
-    print("folds: accuracies with copies", estimates.mean(axis=0).round(4))
-    for x, (column, colour) in enumerate(zip(estimates.T, (OTHER, OURS, THIRD), strict=True)):
+    estimates = [digits.copied(seed) for seed in SPLITS]
+    dots(axes, estimates, {"copies in\nother folds": OTHER, "held_out_\naccuracy_": OURS, "new\ndigits": THIRD})
+    axes.set(ylabel="accuracy")
+    return figure
+
+
+def dots(axes: Any, values: list[tuple[float, ...]], colours: dict[str, str]) -> None:
+    """A column of dots for each name, one for each split, and a line at their mean."""
+    print("means:", dict(zip(colours, np.mean(values, axis=0).round(4).tolist(), strict=True)))
+    for x, (column, colour) in enumerate(zip(np.transpose(values), colours.values(), strict=True)):
         axes.plot(x + np.linspace(-0.15, 0.15, len(column)), column, "o", color=colour, markersize=5)
         axes.plot([x - 0.3, x + 0.3], [column.mean()] * 2, color=colour)
-    axes.set_xticks(range(3), ["copies in\nother folds", "held_out_\naccuracy_", "new\ndigits"])
-    axes.set(ylabel="accuracy", xlim=(-0.6, 2.6))
-    return figure
+    axes.set_xticks(range(len(colours)), colours)
+    axes.set_xlim(-0.6, len(colours) - 0.4)
 
 
 def scaling() -> Figure:
@@ -266,11 +234,11 @@ def reliability() -> Figure:
     """How often answers of each probability are right."""
     answers: dict[str, list[Any]] = {"held out": [], "new digits": [], "tuned SVM": []}
     for seed in SPLITS:
-        learned, new, labels, truth = drawn_split(seed, 300)
-        model = NearBoostClassifier().fit(learned, labels)
-        answers["held out"].append((model.held_out_proba_, labels[model.held_out_rows_]))
-        answers["new digits"].append((model.predict_proba(new), truth))
-        answers["tuned SVM"].append((digits.tuned_svm(learned, labels).predict_proba(new), truth))
+        split = digits.drawn(seed, 300)
+        model = NearBoostClassifier().fit(split.X_train, split.y_train)
+        answers["held out"].append((model.held_out_proba_, split.y_train[model.held_out_rows_]))
+        answers["new digits"].append((model.predict_proba(split.X_test), split.y_test))
+        answers["tuned SVM"].append((digits.svm_probabilities(split), split.y_test))
     figure, axes = plt.subplots(figsize=(5.4, 3.8))
     axes.plot([0, 1], [0, 1], color=QUIET, linewidth=0.8)
     for (name, pairs), colour, marker in zip(answers.items(), (THIRD, OURS, OTHER), "^os", strict=True):
@@ -278,7 +246,7 @@ def reliability() -> Figure:
         top, right = p.max(axis=1), p.argmax(axis=1) == truth
         loss = -np.log(p[np.arange(len(p)), truth.astype(int)]).mean()
         bins = np.digitize(top, np.linspace(0.3, 1, 8))
-        filled = [b for b in np.unique(bins) if (bins == b).sum() >= 30]
+        filled = [b for b in np.unique(bins) if (bins == b).sum() >= 20]
         places = [(top[bins == b].mean(), right[bins == b].mean()) for b in filled]
         gap = sum(abs(top[bins == b].sum() - right[bins == b].sum()) for b in np.unique(bins)) / len(top)
         print(f"reliability: {name}: accuracy {right.mean():.4f}, log-loss {loss:.4f}, mean gap {gap:.4f}")
@@ -327,9 +295,20 @@ def explanation() -> Figure:
     return figure
 
 
+def limits() -> Figure:
+    """Where others are as good or better."""
+    figure, cells = plt.subplots(1, 3, figsize=(8.6, 2.7))
+    for axes, (name, make) in zip(cells, digits.LIMITS.items(), strict=True):
+        values = [digits.beside_others(make(seed)) for seed in SPLITS]
+        dots(axes, values, {"NearBoost": OURS, "SVM": OTHER, "trees": THIRD})
+        axes.set_title(name)
+    cells[0].set_ylabel("accuracy")
+    return figure
+
+
 PICTURES: list[Callable[[], Figure]] = [
     *(folds, scaling, kernel, metric, vote, residual, linear),
-    *(stack, refit, reliability, prototypes, explanation),
+    *(stack, refit, reliability, prototypes, explanation, limits),
 ]
 
 
