@@ -173,7 +173,8 @@ class Discriminants:
         Rotated into the eigenvectors, which no distance notices.
         """
         # Compared after whitening, a difference of means counts in units of the spread within classes.
-        scales = 1 / np.sqrt((1 - shrinkage) * self.values + shrinkage * self.values.mean())
+        spread = self.values.mean() or 1.0  # of a single row, which has none
+        scales = 1 / np.sqrt((1 - shrinkage) * self.values + shrinkage * spread)
         _, spreads, found = np.linalg.svd(self.between * scales, full_matrices=False)
         found = found[spreads > NO_SPREAD * max(1.0, spreads[0])][: len(self.between) - 1]
         rotated = rest * np.diag(scales) + (1 - rest) * (scales[:, np.newaxis] * found.T) @ found
