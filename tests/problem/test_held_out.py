@@ -5,6 +5,7 @@ import pytest
 
 from nearboost.problem import held_out
 from nearboost.problem.held_out import (
+    deal_cross_folds,
     calibrate,
     deal_folds,
     exact_match,
@@ -72,6 +73,13 @@ def test_no_more_folds_than_the_largest_class_has_groups():
     assert set(spread_folds(X, y, np.arange(12) // 2, 5, 0)) == {0, 1, 2}
     assert set(spread_folds(X, np.arange(12), None, 5, 0)) == {0}
     assert set(spread_folds(X * 0, y, None, 5, 0)) == {0}
+
+
+def test_classes_are_held_out_apart_where_groups_hold_several():
+    """Dealt out by their first classes, the two groups of class 1 would share a fold."""
+    classes, groups = np.array([0, 1, 2, 2, 3, 1]), np.array([0, 0, 2, 2, 4, 4])
+    folds = deal_cross_folds(labels_from_classes(classes, 4), groups, np.random.RandomState(0))
+    assert [fold.tolist() for fold in folds] == [[0, 1], [4, 5]]
 
 
 def test_temperature_makes_scores_as_sure_as_they_are_right():

@@ -54,14 +54,15 @@ def spread_folds(
     """
     classes, codes = np.unique(y, return_inverse=True)
     labels, together = labels_from_classes(codes, len(classes)), whole_groups(X, groups)
-    n_folds = min(n_folds, most_groups(labels, together))
+    n_folds = min(n_folds, len(most_groups(labels, together)))
     return number_folds(labels, together, n_folds, find_generator(random_state).random_sample)
 
 
-def most_groups(labels: Labels, groups: NDArray[np.integer]) -> int:
-    """In how many groups the class that is in most of them has rows."""
+def most_groups(labels: Labels, groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The groups of the class that is in most of them."""
     pairs = np.unique(np.stack([labels.classes(), groups], axis=1), axis=0)
-    return int(np.unique(pairs[:, 0], return_counts=True)[1].max())
+    classes, counts = np.unique(pairs[:, 0], return_counts=True)
+    return pairs[pairs[:, 0] == classes[counts.argmax()], 1]
 
 
 def deal_folds(
@@ -94,7 +95,8 @@ def deal_cross_folds(
     Of a large set, three folds of a thousand rows are held out in turn. None where every class has one group.
     """
     n_rows = labels.n_rows
-    n_folds = min(5 if n_rows < SMALL else 3, most_groups(labels, groups))
+    apart = most_groups(labels, groups)
+    n_folds = min(5 if n_rows < SMALL else 3, len(apart))
     if n_folds < 2:
         return []
     n_parts = n_folds if n_rows <= LARGE else max(n_folds, -(-n_rows // MOST_HELD_OUT))
@@ -102,7 +104,12 @@ def deal_cross_folds(
     for _ in range(3 if n_rows < TINY else 1):
         fold_of_row = number_folds(labels, groups, n_parts, random_state.random_sample)
         folds += [np.flatnonzero(fold_of_row == fold) for fold in range(n_folds)]
-    return [fold for fold in folds if 0 < len(fold) < n_rows]
+    folds = [fold for fold in folds if 0 < len(fold) < n_rows]
+    classes = labels.classes()
+    if any(np.isin(classes[fold], np.delete(classes, fold)).any() for fold in folds):
+        return folds
+    # Few groups of several classes can be dealt out so that no class is in two folds.
+    return [np.flatnonzero(groups == group) for group in apart[:n_folds]]
 
 
 def mark_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
