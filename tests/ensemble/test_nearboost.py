@@ -132,6 +132,18 @@ def test_weights_count():
     assert balanced[0] > np.bincount(NearBoostClassifier().fit(X, y).predict(Q))[0]
 
 
+def test_only_ratios_of_weights_count():
+    """Those of classes and of samples alike; a weight that sums would lose does no harm."""
+    X, y = blobs(60)
+    scores = NearBoostClassifier().fit(X, y, sample_weight=np.where(y == 0, 3, 1)).decision_function(X)
+    for weights in ({0: 3, 1: 1, 2: 1}, {0: 3e6, 1: 1e6, 2: 1e6}):
+        np.testing.assert_allclose(
+            NearBoostClassifier(class_weight=weights).fit(X, y).decision_function(X), scores
+        )
+    for uneven in (np.where(y == 0, 1e-300, 1), np.where(np.arange(60) == 0, 1e30, 1)):
+        assert np.isfinite(NearBoostClassifier().fit(X, y, sample_weight=uneven).predict_proba(X)).all()
+
+
 @pytest.mark.parametrize("settings", [{}, {"n_prototypes": 0.2}])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_explanations_add_up(settings, n_classes):
@@ -170,7 +182,7 @@ def test_a_single_row_of_each_class():
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_classes", "n_features"), [(4, 2, 1), (7, 3, 2), (40, 20, 3), (30, 2, 100), (60, 3, 1)]
+    ("n_rows", "n_classes", "n_features"), [(3, 2, 3), (4, 2, 1), (7, 3, 2), (40, 20, 3), (30, 2, 100), (60, 3, 1)]
 )
 def test_tiny_sets(n_rows, n_classes, n_features):
     X, y = blobs(n_rows, n_classes, n_features)

@@ -42,6 +42,7 @@ from nearboost.problem.targets import (
 
 SCALING_ROWS, SCALING_FOLDS = 600, 3
 N_STEPS = 5
+LEAST_WEIGHT = 1e-9  # of the largest
 
 
 class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator):
@@ -143,7 +144,8 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each sample; 0 leaves it out.
+            Weight of each sample; only ratios count, those below 1e-9 of the largest as that. 0 leaves a sample
+            out.
         groups : array-like of shape (n_samples,) or None, default=None
             Group labels of samples that belong together, such as frames of one track. Samples of one group are
             held out together and never vote on each other in training.
@@ -335,4 +337,11 @@ def arrange(posed: TrainingSet) -> tuple[NDArray[np.int64], NDArray[np.floating]
     order = np.lexsort((weight[counted], classes[counted], marks))
     counted, marks = counted[order], marks[order]
     groups = join_equal_rows(marks, posed.groups[counted])
-    return counted, posed.X[counted], Labelled(classes[counted], weight[counted], groups, posed.labels.n_classes)
+    labelled = Labelled(classes[counted], in_proportion(weight[counted]), groups, posed.labels.n_classes)
+    return counted, posed.X[counted], labelled
+
+
+def in_proportion(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of 1 on average, as only ratios count; none so small that sums lose it."""
+    weight = np.maximum(weight / weight.max(), LEAST_WEIGHT)
+    return weight / weight.mean()
