@@ -5,8 +5,8 @@ import pytest
 
 from nearboost.problem import held_out
 from nearboost.problem.held_out import (
-    deal_cross_folds,
     calibrate,
+    deal_cross_folds,
     deal_folds,
     exact_match,
     find_seed,
