@@ -18,7 +18,9 @@ def share_out(sizes: Indices, n_prototypes: int) -> Indices:
         if counts.sum() >= n_prototypes:
             break
         counts[place] += counts[place] < sizes[place]
-    return np.minimum(counts, sizes)
+    for _ in range(counts.sum() - max(n_prototypes, np.count_nonzero(sizes))):
+        counts[counts.argmax()] -= 1  # what rare classes have too many
+    return counts
 
 
 def class_centres(
