@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearboost import N3Classifier, NearBoostClassifier
+from nearboost.ensemble.prototypes import share_out
 
 FAILURES = {
     "check_methods_subset_invariance": "scores are float32: other blocks of queries agree to 1e-5 of their span",
@@ -59,6 +60,12 @@ def test_a_tenth_of_the_rows(digits):
     assert set(few.voters_) < set(range(len(A)))
     assert few.score(B, b) > model.score(B, b) - 0.02
     assert few.held_out_accuracy_ == pytest.approx(few.score(B, b), abs=0.03)
+
+
+def test_rare_classes_take_prototypes_from_large_ones():
+    assert share_out(np.array([191, 1, 1, 0, 1, 6]), 10).tolist() == [6, 1, 1, 0, 1, 1]
+    assert share_out(np.array([50, 30, 20]), 11).tolist() == [6, 3, 2]
+    assert share_out(np.array([5, 1, 1]), 2).tolist() == [1, 1, 1]
 
 
 def test_report_tells_what_was_tried_and_chosen(digits):
@@ -163,6 +170,17 @@ def test_explanations_add_up(settings, n_classes):
         np.testing.assert_array_equal(one.labels, y[one.prototypes])
         assert (np.diff(one.distances) >= 0).all()
     assert model.explain(Q[:1])[0].landmarks is None
+
+
+def test_explanations_add_up_where_residuals_are_roundings():
+    """Rows of one feature lie so close that float32 distances from products know little of residuals."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    y = (X[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(int) + (rng.random(400) < 0.1)
+    model = NearBoostClassifier().fit(X, y)
+    scores = model.decision_function(X[:40])
+    totals = [one.total() for one in model.explain(X[:40])]
+    np.testing.assert_allclose(totals, scores, atol=1e-5 * np.ptp(scores))
 
 
 def test_ranked_and_rejected(digits):

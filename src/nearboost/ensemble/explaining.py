@@ -93,6 +93,7 @@ def weigh_rows(coded: CodedRows, query: NDArray[np.float32], voters: Any, member
     points = coded.rows[picked].astype(np.float64)
     sums = np.einsum("t,ctf->cf", shares, points)
     gaps = np.square(points - query).sum(axis=2) - np.square(points - sums[:, np.newaxis]).sum(axis=2)
+    gaps += (squares[allowed] - gaps @ shares)[:, np.newaxis]  # rounded as in the score
     parts = shares * (1 - gaps / mean) if mean > 0 else np.zeros_like(gaps)
     rows, places = np.unique(np.concatenate([voters, picked.ravel()]), return_inverse=True)
     n_votes = len(voters)
