@@ -60,6 +60,8 @@ def test_explain_rows(vectors, tmp_path, method):
     assert vote["name"] == "row 3"
     assert len(printed.splitlines()) == 4 + min(2, len(vote["voters"]))
     assert "has 150 rows" in refused("explain", model, vectors.data / "X.npy", "--row", 150)
+    no_picture = "explain", model, vectors.data / "X.npy", "--out", tmp_path / "voters.png"
+    assert "the voters of a row are printed" in refused(*no_picture, code=Exit.USAGE)
 
 
 def test_explain_two_classes(tmp_path):

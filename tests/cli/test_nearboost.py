@@ -131,3 +131,6 @@ def test_nothing_to_hold_out(tmp_path):
     gone = answer("forget", tmp_path / "m.nb", "row 2", "--data", tmp_path / "two.npz", "--out", tmp_path / "f.nb")
     assert gone["after"]["held_out_accuracy"] is None
     assert answer("info", tmp_path / "m.nb")["classifier"]["chosen"]["held_out_accuracy"] == "nan"
+    told = call("info", tmp_path / "m.nb").out
+    assert "nan" not in told
+    assert "No row could be held out" in told

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from nearboost.base.errors import UsageError
 from nearboost.cli.common import Exit, command, echo, echo_json
 
 
@@ -35,6 +36,8 @@ def explain(
     from nearboost.models.explanation import as_lines, explain_item
 
     loaded = load_model(model)
+    if loaded.features is None and out is not None:
+        raise UsageError("--out is for the picture of an image; the voters of a row are printed: leave it out.")
     written = check_picture(item, out) if loaded.features is not None else None
     vote, pixels = explain_item(loaded, item, row=row, about=about)
     if written is not None and pixels is not None:

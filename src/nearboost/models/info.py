@@ -168,6 +168,8 @@ def _format_object(title: str, one: Mapping[str, Any], indent: str = "") -> list
             by_fit = "" if found == value else f", chosen by the fit: {_format_value(found)}"
             lines.append(f"{indent}  {name} = {_format_value(value)}{by_fit}")
     for name, value in chosen.items():
+        if value == "nan":  # nothing was held out, as a note says
+            continue
         margin = f" ± {_format_value(error)}" if name == "held_out_accuracy" and error is not None else ""
         lines.append(f"{indent}  {name} = {_format_value(value)}{margin}, found by the fit")
     return [*lines, *(f"{indent}  note: {note}" for note in one.get("notes", ()))]
