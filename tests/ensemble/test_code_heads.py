@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from nearboost.ensemble import code_heads
-from nearboost.ensemble.code_heads import N_TERMS, REGULARIZATION, CodedRows
+from nearboost.ensemble.code_heads import (
+    N_TERMS,
+    QUERIES_AT_ONCE,
+    REGULARIZATION,
+    SCORES_AT_ONCE,
+    CodedRows,
+    pieces_of,
+)
 from reference import stack as reference
 
 GROUP_OF_A_CLASS = 5
@@ -54,3 +61,12 @@ def test_a_query_that_is_a_row():
     coded = CodedRows(X, np.arange(6) % 2, 2, np.ones(6))
     _, residual = coded.scores(coded.code(X, np.arange(6, dtype=np.int32), np.arange(6, dtype=np.int32)))
     np.testing.assert_array_equal(residual, 0.0)
+
+
+def test_blocks_of_queries_are_smaller_where_classes_are_many():
+    """A crafted file could name a million classes: the picks inside them must fit into memory."""
+    X, classes = np.eye(3, dtype=np.float32), np.arange(3)
+    few, many = (pieces_of(600, CodedRows(X, classes, n, np.ones(3))) for n in (3, 100_000))
+    assert len(few) == -(-600 // QUERIES_AT_ONCE)
+    assert max(one.stop - one.start for one in many) * N_TERMS * 100_000 <= SCORES_AT_ONCE
+    assert many[-1].stop == 600

@@ -310,7 +310,7 @@ def coded_scores(
 ) -> NDArray[np.float32]:
     """Vote and residual of some rows, a block at a time."""
     heads = np.empty((2, len(held), coded.n_classes), dtype=np.float32)
-    for piece in pieces_of(len(held), len(coded.rows)):
+    for piece in pieces_of(len(held), coded):
         rows = held[piece]
         heads[:, piece] = coded.scores(coded.code(mapped[rows], groups, own_groups[rows]))
     return heads

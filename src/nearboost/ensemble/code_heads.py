@@ -195,7 +195,8 @@ def filled(squares: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.isnan(squares), np.nanmax(squares, axis=1, keepdims=True), squares)
 
 
-def pieces_of(n_queries: int, n_rows: int) -> list[slice]:
+def pieces_of(n_queries: int, coded: CodedRows) -> list[slice]:
     """Blocks of queries, the same for any number of threads."""
-    size = max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // n_rows))
+    most = max(len(coded.rows), N_TERMS * coded.n_classes)  # distances, or picks inside classes
+    size = max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // most))
     return [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]

@@ -312,7 +312,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         return validate_rows(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
 
     def _pieces(self, n_queries: int) -> list[slice]:
-        return pieces_of(n_queries, len(self._answers.coded.rows))
+        return pieces_of(n_queries, self._answers.coded)
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         X = self._check_queries(X)
