@@ -33,7 +33,8 @@ class Scaling:
         """Rows on the common scale."""
         if self.knots is not None and self.heights is not None:
             X = np.column_stack([np.interp(X[:, f], self.knots[f], self.heights[f]) for f in range(X.shape[1])])
-        rows = (X - self.centre) * self.factor
+        rows = X - self.centre
+        rows *= self.factor
         return np.clip(rows, -FARTHEST, FARTHEST, out=rows).astype(np.float32)
 
 
@@ -56,7 +57,8 @@ def own_scales(X: NDArray[Any], weight: NDArray[np.float64]) -> Scaling:
 def normal_ranks(X: NDArray[Any], weight: NDArray[np.float64]) -> Scaling:
     """Each feature by the normal quantile of its rank, the middle one of equal values, between some knots."""
     counted = weight > 0
-    values = np.sort(X[counted], axis=0).astype(np.float64)
+    values = X[counted].astype(np.float64, copy=False)
+    values.sort(axis=0)
     n_rows = len(values)
     picked = np.unique(np.linspace(0, n_rows - 1, N_KNOTS).round().astype(np.intp))
     knots = values[picked].T.copy()
@@ -77,7 +79,8 @@ def moments_of(X: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np
     units = powers_of_two(largest_values(X.T))  # whose squares neither overflow nor vanish
     rows = X / units
     centre = shares @ rows
-    deviations = np.sqrt(shares @ (rows - centre) ** 2)
+    rows -= centre
+    deviations = np.sqrt(shares @ np.square(rows, out=rows))
     return centre * units, np.where(deviations > 1e-12 * np.abs(centre), deviations, 0.0) * units
 
 
