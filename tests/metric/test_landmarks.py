@@ -80,3 +80,8 @@ def test_wrong_rows():
         LandmarkMap().fit(np.ones((5, 2)))
     with pytest.raises(ValueError, match="too far for squared distances"):
         LandmarkMap().fit(1e200 * rows())
+
+
+def test_one_label_per_row():
+    with pytest.raises(ValueError, match="give one per sample"):
+        LandmarkMap(5).fit(np.eye(8), np.arange(4))

@@ -196,7 +196,10 @@ def class_numbers(y: Any, n_rows: int) -> NDArray[np.integer]:
     """The class of each row; one for all where there are no classes."""
     if y is None or type_of_target(y, input_name="y") not in ("binary", "multiclass"):
         return np.zeros(n_rows, dtype=np.int64)
-    return encode_classes(column_or_1d(y))[1]
+    classes = encode_classes(column_or_1d(y))[1]
+    if len(classes) != n_rows:
+        raise ValueError(f"y has {len(classes)} labels but there are {n_rows} samples; give one per sample.")
+    return classes
 
 
 def mean_and_width(X: NDArray[Any], order: NDArray[np.integer]) -> tuple[NDArray[np.float64], float]:
