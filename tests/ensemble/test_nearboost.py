@@ -276,3 +276,19 @@ def test_takes_the_place_of_n3(digits):
     labels, chances = model.predict_with_proba(B)
     np.testing.assert_array_equal(labels, model.predict(B))
     np.testing.assert_array_equal(chances, model.predict_proba(B))
+
+
+def test_a_fit_that_fails_leaves_the_one_before(monkeypatch):
+    """Interrupted half way, or refused: answers and their labels still belong together."""
+    model = NearBoostClassifier().fit(X, Y)
+    before = model.predict(X)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with pytest.raises(ValueError, match="give features that vary"):
+        model.fit(np.ones_like(X), Y + 5)
+    monkeypatch.setattr("nearboost.ensemble.learning.choose_scaling", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y + 5)
+    np.testing.assert_array_equal(model.predict(X), before)

@@ -38,7 +38,7 @@ class CodedRows:
     ----------
     rows : array of shape (n_rows, n_features)
     classes : class number of each row
-    n_classes : number of classes, all of which have rows
+    n_classes : number of classes; one without rows counts as the farthest
     weight : what each row counts in the vote
     """
 

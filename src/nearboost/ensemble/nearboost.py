@@ -164,10 +164,10 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         if coding.multilabel:
             raise ValueError("NearBoostClassifier takes one label per sample; N3Classifier takes several.")
         posed = pose_problem(given, coding, self.class_weight)
-        self.classes_ = coding.classes
         counted, rows, data = arrange(posed)
         with one_matrix_thread():
             learned = self._learn(rows, data)
+        self.classes_ = coding.classes  # last: a fit that fails half way leaves the answers of the one before
         self._keep(learned, given.kept[counted], data)
         return self
 
