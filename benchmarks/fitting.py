@@ -278,7 +278,8 @@ def main() -> None:
         kept = read_results("fitting") if set(options.parts) < set(PARTS) else {}
         before = os.getloadavg()
         found = {name: PARTS[name](options.rounds) for name in options.parts}
-        write_results("fitting", {**kept, "load_before": before, **found, "load_after": os.getloadavg()})
+        payload = {**kept, "load_before": before, **found, "load_after": os.getloadavg()}
+        write_results("fitting", payload, merged=bool(kept))
     print(report(read_results("fitting")))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.freshness import measured_code, write_record
 from nearboost.base.machine import describe_machine, describe_versions
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -37,18 +38,28 @@ def describe() -> dict[str, Any]:
     }
 
 
-def write_results(name: str, payload: Any) -> Path:
-    """Write ``payload`` with machine, date and command to ``benchmarks/results/NAME.json``, keys sorted."""
-    record = {
-        "command": _command(),
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": describe(),
-        "results": payload,
-    }
+def write_results(name: str, payload: Any, *, merged: bool = False) -> Path:
+    """Write ``payload`` to ``benchmarks/results/NAME.json`` with machine, date, command and measured code.
+
+    With ``merged``, part of it is of earlier runs: they stay named, but for one of the same command, and so does
+    the remark that the file is older than the code.
+    """
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"
-    text = json.dumps(record, indent=2, sort_keys=True, default=_plain, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    before = json.loads(path.read_text(encoding="utf-8")) if merged and path.exists() else {}
+    this = {
+        "command": _command(),
+        "module": _module(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "code": measured_code(_module()),
+    }
+    runs = [run for run in before.get("runs", []) if run["command"] != this["command"]]
+    if before and "runs" not in before:  # written when only the last command was named
+        this["merged_into"] = f"{before['command']}, {before['date']}"
+    record = {"runs": [*runs, this], "machine": describe(), "results": payload}
+    if "older" in before:
+        record["older"] = before["older"]
+    write_record(path, record, _plain)
     return path
 
 
@@ -57,11 +68,15 @@ def read_results(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
 
 
+def _module() -> str:
+    """The benchmark that runs."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return spec.name if spec is not None else f"benchmarks.{Path(sys.argv[0]).stem}"
+
+
 def _command() -> str:
     """How this process was called, without the folders of the machine."""
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    called = ["-m", spec.name] if spec is not None else [Path(sys.argv[0]).name]
-    return shlex.join(["python", *called, *sys.argv[1:]])
+    return shlex.join(["python", "-m", _module(), *sys.argv[1:]])
 
 
 def _plain(value: Any) -> Any:

@@ -238,7 +238,7 @@ def main() -> None:
                 for row in chain(measure_ours(split, seed), others):
                     rows.append({"data": data, "seed": seed, **row})
                     print(data, seed, row["contender"], row["share"], row["accuracy"], flush=True)
-        write_results(options.output, {"rows": rows, "aims": verdicts(Table(rows))})
+        write_results(options.output, {"rows": rows, "aims": verdicts(Table(rows))}, merged=options.ours)
     print(report(read_results(options.output)))
 
 

@@ -273,15 +273,16 @@ def main() -> None:
         print(json.dumps(run_worker(options.worker[0], Path(options.worker[1]), options.mapped), default=float))
         return
     results = read_results("slnd") if (RESULTS / "slnd.json").exists() else {}
+    merged = set(options.parts) < set(PARTS) or set(options.names) < set(CONTENDERS)
     if not options.show:
         for part in options.parts:
             if part in SHAPES:
                 for row in compare(part, options.names, options.rounds):
                     results[part] = results.get(part, {}) | {row["name"]: row}
-                    write_results("slnd", results)
+                    write_results("slnd", results, merged=merged)
             else:
                 results[part] = growth(options.rounds) if part == "growth" else file(options.folder)
-                write_results("slnd", results)
+                write_results("slnd", results, merged=merged)
     print(report(results))
 
 

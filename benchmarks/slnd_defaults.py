@@ -122,7 +122,7 @@ def main() -> None:
         results = [row for name in SETS for row in measure(name, options.seeds, options.only)]
         if options.only:
             results = [row for row in read_results("slnd_defaults") if row["change"] not in options.only] + results
-        write_results("slnd_defaults", results)
+        write_results("slnd_defaults", results, merged=bool(options.only))
     print(report(read_results("slnd_defaults")))
 
 
