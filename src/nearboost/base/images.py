@@ -61,18 +61,11 @@ def read_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS, pa
             pixels, orientation = _decoded(file, name, max_pixels, page)
     except (ImageError, ImportError):
         raise
-    except FileNotFoundError as error:
-        raise ImageError(f"{name} does not exist.") from error
-    except IsADirectoryError as error:
-        raise ImageError(
-            f"{name} is a folder; give a list of its images, as in sorted(Path({name!r}).glob('*.png')), "
-            "or describe all of them with `nearboost features`."
-        ) from error
     except Exception as error:  # broken bytes make decoders raise almost anything
-        raise ImageError(_why(name, error)) from error
+        raise error_of(name, error) from error
     if not _is_image(pixels):
         raise ImageError(f"{name} holds pixels of shape {pixels.shape}; save one, three or four channels.")
-    pixels = _upright(_without_last_axis(pixels), orientation)
+    pixels = upright(_without_last_axis(pixels), orientation)
     return np.ascontiguousarray(pixels, dtype=pixels.dtype.newbyteorder("="))
 
 
@@ -104,7 +97,7 @@ def _from_common(file: BinaryIO, name: str, max_pixels: int, page: int, is_deep:
     pillow = needs("PIL.Image")
     pillow.init()  # all formats, or `open` knows the most common ones only
     with pillow.open(file, formats=[kind for kind in FORMATS if kind in pillow.OPEN]) as image:
-        _check_size(name, image.width * image.height, max_pixels)
+        check_size(name, image.width * image.height, max_pixels)
         if page >= getattr(image, "n_frames", 1):
             raise ImageError(f"{name} holds {getattr(image, 'n_frames', 1)} images and none numbered {page}.")
         image.seek(page)
@@ -135,7 +128,7 @@ def _from_tiff(file: BinaryIO, name: str, max_pixels: int, page: int) -> tuple[N
         if page >= len(tiff.pages):
             raise ImageError(f"{name} holds {len(tiff.pages)} images and none numbered {page}.")
         one = tiff.pages[page]
-        _check_size(name, one.imagewidth * one.imagelength, max_pixels)
+        check_size(name, one.imagewidth * one.imagelength, max_pixels)
         if one.photometric.name not in PLAIN_TIFFS or one.bitspersample not in (8, 16, 32, 64):
             return None
         orientation = one.tags[ORIENTATION].value if ORIENTATION in one.tags else 1
@@ -159,7 +152,8 @@ def _from_opencv(file: BinaryIO, name: str) -> NDArray[Any]:
     return pixels if pixels.ndim == 2 else pixels[..., [2, 1, 0, 3][: pixels.shape[2]]]  # it says blue first
 
 
-def _check_size(name: str, n_pixels: int, max_pixels: int) -> None:
+def check_size(name: str, n_pixels: int, max_pixels: int) -> None:
+    """Refuse an image of too many pixels, before it is decoded."""
     if n_pixels > max_pixels:
         raise ImageError(
             f"{name} has {n_pixels:,} pixels, more than the {max_pixels:,} allowed; read it with "
@@ -167,7 +161,19 @@ def _check_size(name: str, n_pixels: int, max_pixels: int) -> None:
         )
 
 
+def error_of(name: str, error: Exception) -> ImageError:
+    """What a decoder or the system raised, as a sentence that names the file."""
+    return ImageError(_why(name, error))
+
+
 def _why(name: str, error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{name} does not exist."
+    if isinstance(error, IsADirectoryError):
+        return (
+            f"{name} is a folder; give a list of its images, as in sorted(Path({name!r}).glob('*.png')), "
+            "or describe all of them with `nearboost features`."
+        )
     kind, message = type(error).__name__, str(error).partition("\n")[0]
     if kind == "UnidentifiedImageError":
         return f"{name} is not an image of a known kind, whatever its name says; leave it out or convert it."
@@ -179,7 +185,7 @@ def _why(name: str, error: Exception) -> str:
     return f"{name} is broken or cut short ({message or kind}); replace it by a sound copy."
 
 
-def _upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
+def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
     """EXIF's numbers: 2 and 4 mirror, 3 turns half round, 5 to 8 swap rows and columns first."""
     if orientation in (5, 6, 7, 8):
         pixels = np.swapaxes(pixels, 0, 1)
@@ -234,7 +240,7 @@ def pixels_of(given: Any, which: str = "The image") -> NDArray[Any]:
         return read_image(given)
     if hasattr(given, "getexif"):  # of Pillow, whose arrays may be numbers of a palette, or inks
         array = _from_pillow(given)
-        array = _upright(array, given.getexif().get(ORIENTATION, 1))
+        array = upright(array, given.getexif().get(ORIENTATION, 1))
     else:
         array = np.asarray(given)
     if not _is_image(array) or array.size == 0 or array.dtype.kind not in "buif":

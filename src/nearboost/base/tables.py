@@ -10,19 +10,42 @@ from nearboost.base.disk import check_target, whole_file, write_text
 from nearboost.base.errors import UsageError
 
 Columns = Mapping[str, Sequence[Any]]
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # of what spreadsheets run
 
 
 def format_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """Lines of comma-separated values; numbers with all their digits, None as nothing.
 
-    >>> format_csv(["name", "share"], [["a,b", 0.1], ["c", None]])
-    'name,share\\n"a,b",0.1\\nc,\\n'
+    Texts that a spreadsheet would run as a formula get an apostrophe before them; `unescaped` takes it off.
+
+    >>> format_csv(["name", "share"], [["a,b", 0.1], ["c", None], ["=1+1", -2]])
+    'name,share\\n"a,b",0.1\\nc,\\n\'=1+1,-2\\n'
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerow([escaped(name) for name in header])
+    writer.writerows([escaped(value) for value in row] for row in rows)
     return text.getvalue()
+
+
+def escaped(value: Any) -> Any:
+    """A cell of a table: texts that begin as formulas do, or as escaped texts do, get an apostrophe.
+
+    >>> escaped("@SUM(A1)"), escaped("a-b"), escaped(-1.5)
+    ("'@SUM(A1)", 'a-b', -1.5)
+    """
+    if isinstance(value, str) and value.lstrip("'").startswith(FORMULA_STARTS):
+        return f"'{value}"
+    return value
+
+
+def unescaped(text: str) -> str:
+    """The text that `escaped` made a cell of.
+
+    >>> unescaped("'=1+1"), unescaped("'quoted'")
+    ('=1+1', "'quoted'")
+    """
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
 
 
 def format_columns(columns: Columns) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nearboost.base.tables import unescaped
 from nearboost.datasets.dataset import DataError, join_names
 
 LABEL_COLUMNS = ("label", "class", "category", "target", "y")
@@ -74,14 +75,14 @@ def read_csv(path: Path, header: Sequence[str] | None = None) -> LabelTable:
     lines = read_rows(path)
     if not lines:
         raise DataError(f"{path} is empty; expected a line for each item.")
-    names = [name.strip().lower() for name in (header or lines[0])]
+    names = [unescaped(name.strip()).lower() for name in (header or lines[0])]
     body = lines if header else lines[1:]
     for number, line in enumerate(body, start=len(lines) - len(body) + 1):
         if len(line) != len(names):
             raise DataError(
                 f"{path} has {len(line)} values in line {number}; expected {len(names)}: {join_names(names)}."
             )
-    return LabelTable(path, {name: [line[i].strip() for line in body] for i, name in enumerate(names)})
+    return LabelTable(path, {name: [unescaped(line[i].strip()) for line in body] for i, name in enumerate(names)})
 
 
 def read_rows(path: Path) -> list[list[str]]:
