@@ -43,7 +43,7 @@ from nearboost import NearBoostClassifier
 from nearboost.datasets import read_mat
 from nearboost.features import BioInspiredFeatures, Gist
 from nearboost.features.extraction import extract
-from nearboost.problem.held_out import fit_temperature
+from nearboost.problem.calibration import fit_temperature
 
 FAMILIAR = ("digits", "hela", "yaleb", "scene15-gist", "gtsrb-pca", "wine", "breast-cancer", "iris")
 LESS_FAMILIAR = ("orl-pixels", "yaleb-pixels", "gtsrb-pixels", "caltech40-gist", "gtsrb-pca-10k")

@@ -141,15 +141,15 @@ def test_few_rows_and_many_near_ties():
 
 
 def test_two_scores_one_rounding_apart_have_probabilities_in_the_same_order():
-    from nearboost.problem.held_out import Calibration, leading_class
+    from nearboost.problem.calibration import Calibration, leading_class
 
     scores = np.array([[0.3, np.nextafter(0.3, 1), 0.1], [1.0, 1.0, np.nextafter(1.0, 2)]])
     two = np.array([[5e-324], [1e-30], [-1e-30], [0.0]])
     for temperature in [1e-3, 1.0, 1e6]:
         for s in (scores, two):
-            p = Calibration(temperature, np.zeros(s.shape[1]), multilabel=False).probabilities(s)
+            p = Calibration(temperature).probabilities(s)
             np.testing.assert_array_equal(p.argmax(axis=1), leading_class(s))
-    p = Calibration(1.0, np.zeros(1), multilabel=True).probabilities(two)
+    p = Calibration(1.0, multilabel=True).probabilities(two)
     np.testing.assert_array_equal(p > 0.5, two > 0)
 
 

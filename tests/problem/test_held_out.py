@@ -1,20 +1,18 @@
-"""Seeds, folds and calibration; `tests/boosting/test_cross_fitting.py` has more of folds."""
+"""Seeds and folds; `tests/boosting/test_cross_fitting.py` has more of folds."""
 
 import numpy as np
 import pytest
 
 from nearboost.problem import held_out
 from nearboost.problem.held_out import (
-    calibrate,
     deal_cross_folds,
     deal_folds,
-    exact_match,
     find_seed,
     hold_out,
     spread_folds,
     whole_groups,
 )
-from nearboost.problem.targets import labels_from_classes, labels_from_indicator
+from nearboost.problem.targets import labels_from_classes
 
 
 def test_seeds():
@@ -80,34 +78,3 @@ def test_classes_are_held_out_apart_where_groups_hold_several():
     classes, groups = np.array([0, 1, 2, 2, 3, 1]), np.array([0, 0, 2, 2, 4, 4])
     folds = deal_cross_folds(labels_from_classes(classes, 4), groups, np.random.RandomState(0))
     assert [fold.tolist() for fold in folds] == [[0, 1], [4, 5]]
-
-
-def test_temperature_makes_scores_as_sure_as_they_are_right():
-    rng = np.random.default_rng(1)
-    scores = rng.normal(size=(4000, 3))
-    chances = np.exp(2 * scores) / np.exp(2 * scores).sum(axis=1, keepdims=True)
-    classes = (rng.random((4000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
-    labels = labels_from_classes(classes, 3)
-    temperature, intercept = calibrate(scores, labels, np.ones(4000))
-    assert temperature == pytest.approx(0.5, rel=0.1)
-    assert not intercept.any()
-    assert exact_match(scores, labels) == pytest.approx(chances.max(axis=1).mean(), abs=0.03)
-
-
-def test_scores_that_never_err_are_not_trusted_without_end():
-    """Of eight rows, a tenth of the truth is in doubt (Platt): half of it is the other class's."""
-    classes = np.arange(8) % 2
-    scores = np.where(classes == 1, 3.0, -3.0)[:, np.newaxis]
-    temperature, _ = calibrate(scores, labels_from_classes(classes, 2), np.ones(8))
-    assert 1 / (1 + np.exp(-2 * 3.0 / temperature)) == pytest.approx(0.95, rel=1e-6)
-
-
-def test_intercepts_of_labels():
-    rng = np.random.default_rng(2)
-    scores = rng.normal(size=(4000, 2))
-    truth = rng.random((4000, 2)) < 1 / (1 + np.exp(-2 * (scores + np.array([1.0, -1.0]))))
-    labels = labels_from_indicator(truth.astype(int))
-    temperature, intercept = calibrate(scores, labels, np.ones(4000))
-    assert temperature == pytest.approx(0.5, rel=0.1)
-    np.testing.assert_allclose(intercept, [1.0, -1.0], atol=0.1)
-    assert exact_match(np.where(truth, 1.0, -1.0), labels) == 1.0

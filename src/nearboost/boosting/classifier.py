@@ -25,15 +25,8 @@ from nearboost.neighbors import (
     keep_rows,
     repair_graph,
 )
-from nearboost.problem.held_out import (
-    Calibration,
-    Probabilities,
-    calibrate,
-    deal_folds,
-    exact_match,
-    find_seed,
-    whole_groups,
-)
+from nearboost.problem.calibration import Calibration, Probabilities, calibrate, exact_match
+from nearboost.problem.held_out import deal_folds, find_seed, whole_groups
 from nearboost.problem.targets import (
     GivenRows,
     Labels,
@@ -207,8 +200,9 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         labels, weight = self._data.labels.take(rows), self._data.weights.product[rows]
         temperature, intercept = 1.0, np.zeros(labels.n_columns)
         if len(rows) and self.calibration == "temperature":
-            temperature, intercept = calibrate(scores, labels, weight)
-        self._calibration = self._make_calibration(temperature, intercept)
+            calibration, intercept = calibrate(scores, labels, weight)
+            temperature = calibration.temperature
+        self._calibration = self._make_calibration(temperature)
         self.temperature_, self.intercept_ = temperature, intercept
         if not len(rows):
             return
@@ -218,8 +212,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         self.held_out_rows_ = self._kept[rows]
         self.held_out_scores_ = csr_array(scores)
 
-    def _make_calibration(self, temperature: float, intercept: NDArray[np.float64]) -> Probabilities:
-        return Calibration(temperature, intercept, self._labels.multilabel)
+    def _make_calibration(self, temperature: float) -> Probabilities:
+        return Calibration(temperature, multilabel=self._labels.multilabel)
 
     def _prepare_queries(self, outcome: Outcome, recipe: Recipe) -> None:
         """Everything a query needs: what is searched, who may vote, and what voters add to scores."""
@@ -254,7 +248,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         return self._make_step_rule()
 
     def _restore_calibration(self, kind: str) -> Probabilities:
-        return Calibration(self.temperature_, self.intercept_, self._labels.multilabel)
+        return Calibration(self.temperature_, multilabel=self._labels.multilabel)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import check_choice
 from nearboost.boosting.one_weight import WeightForAll
-from nearboost.problem.held_out import Probabilities, keep_decided, keep_leader, two_sided
+from nearboost.problem.calibration import Probabilities, keep_decided, keep_leader, two_sided
 from nearboost.votes import KernelVotes, VoteRule
 
 ESTIMATORS = {"rectangular": "knn", "gaussian": "gaussian", "adaptive": "adaptive"}  # and their kernels
@@ -218,9 +218,9 @@ class MAPBoostClassifier(WeightForAll):
     def _make_vote_rule(self) -> VoteRule:
         return KernelVotes(ESTIMATORS[self.estimator], self.sigma, density=True)
 
-    def _make_calibration(self, temperature: float, intercept: NDArray[np.float64]) -> Probabilities:
+    def _make_calibration(self, temperature: float) -> Probabilities:
         if self.calibration == "temperature":
-            return super()._make_calibration(temperature, intercept)
+            return super()._make_calibration(temperature)
         return self._posterior()
 
     def _restore_calibration(self, kind: str) -> Probabilities:

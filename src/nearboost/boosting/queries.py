@@ -12,8 +12,8 @@ from nearboost.base.validation import validate_rows
 from nearboost.boosting.engine import Leverage
 from nearboost.losses import get_loss
 from nearboost.neighbors import Neighbors, NeighborSearch
+from nearboost.problem.calibration import Probabilities, leading_class, two_sided
 from nearboost.problem.classifier import RankingClassifierMixin
-from nearboost.problem.held_out import Probabilities, leading_class, two_sided
 from nearboost.problem.targets import Labels
 from nearboost.votes import VoteRule, Votes, cast_votes
 

@@ -30,8 +30,8 @@ from nearboost.base.entries import (
 from nearboost.base.entries import Labels as ClassLabels
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_graph
+from nearboost.problem.calibration import Calibration
 from nearboost.problem.given import check_kept
-from nearboost.problem.held_out import Calibration
 from nearboost.problem.targets import ExampleWeights, Labels, TrainingSet
 from nearboost.votes import KERNELS, VOTE_WEIGHTS, CodeVotes, KernelVotes, PlainVotes, VoteRule
 

@@ -30,7 +30,7 @@ from nearboost.boosting.engine import (
 from nearboost.boosting.newton import rank_examples, ranking_width
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
-from nearboost.problem.held_out import leading_class
+from nearboost.problem.calibration import leading_class
 from nearboost.problem.targets import ExampleWeights, Labels, TrainingSet, count_outside
 from nearboost.votes import VoteRule, Votes, cast_votes, votes_from_neighbors
 

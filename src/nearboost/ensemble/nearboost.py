@@ -20,13 +20,13 @@ from nearboost.ensemble.explaining import StackedExplanation, explain_rows
 from nearboost.ensemble.learning import Learned, Learner
 from nearboost.ensemble.report import Report
 from nearboost.ensemble.state import SCHEMA, collect, restore
+from nearboost.problem.calibration import keep_leader
 from nearboost.problem.classifier import RankingClassifierMixin
 from nearboost.problem.held_out import (
     LARGE,
     deal_cross_folds,
     find_generator,
     join_equal_rows,
-    keep_leader,
     mark_rows,
     number_folds,
 )

@@ -8,15 +8,8 @@ from scipy.special import softmax
 
 from nearboost.base.progress import silent
 from nearboost.codes.dictionary import Dictionary, residuals
-from nearboost.problem.held_out import (
-    LARGE,
-    MOST_HELD_OUT,
-    fit_temperature,
-    join_equal_rows,
-    keep_leader,
-    mark_rows,
-    number_folds,
-)
+from nearboost.problem.calibration import fit_temperature, keep_leader
+from nearboost.problem.held_out import LARGE, MOST_HELD_OUT, join_equal_rows, mark_rows, number_folds
 from nearboost.problem.targets import labels_from_classes
 
 LEAST = 1e-12  # of a row's largest residual: a class that explains the row exactly is sure to be its own

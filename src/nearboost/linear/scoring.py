@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
 from nearboost.linear.rows import check_rows, open_rows
+from nearboost.problem.calibration import leading_class, two_sided
 from nearboost.problem.classifier import ScoredClassifierMixin
-from nearboost.problem.held_out import leading_class, two_sided
 from nearboost.problem.targets import Coding
 
 ROWS_AT_ONCE = 4096

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import check_positive, check_whole
-from nearboost.problem.held_out import two_sided
+from nearboost.problem.calibration import two_sided
 
 
 class ScoredClassifierMixin:

@@ -1,0 +1,193 @@
+"""Probabilities from scores: one temperature, fitted to held-out rows, and a share for every class."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from nearboost.base.errors import warn_caller
+from nearboost.problem.targets import Labels
+
+Scores = NDArray[np.float64]
+_MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and `fit` stays fast
+_LARGEST_INVERSE = 1e6
+
+
+class Probabilities(Protocol):
+    """Makes probabilities of scores that include the intercept; the leading class stays the most probable."""
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One column per class, rows sum to 1; multilabel: one probability per label."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Scores H become (1 − ε) softmax(H / temperature) + ε / C; of several labels, each (1 − ε) σ(H / temperature)
+    + ε / 2.
+
+    A single column stands for two classes with scores −H and H. ``uniform_share`` is ε: no class is impossible
+    because a few rows did not show it.
+    """
+
+    temperature: float
+    uniform_share: float = 0.0
+    multilabel: bool = False
+
+    def probabilities(self, scores: Scores) -> NDArray[np.float64]:
+        """See `Probabilities`."""
+        scores = np.asarray(scores, dtype=np.float64)
+        with np.errstate(over="ignore"):  # to ∞ for labels, to −∞ behind the leader
+            if self.multilabel:
+                return keep_decided(self._mixed(expit(scores / self.temperature), 2), scores)
+            sided = two_sided(scores)
+            behind = (sided - sided.max(axis=1, keepdims=True)) / self.temperature
+        return keep_leader(self._mixed(softmax(behind, axis=1), sided.shape[1]), scores)
+
+    def _mixed(self, sure: NDArray[np.float64], n_answers: int) -> NDArray[np.float64]:
+        return (1 - self.uniform_share) * sure + self.uniform_share / n_answers
+
+
+def fit_calibration(
+    scores: Scores, classes: NDArray[np.integer], weight: NDArray[np.float64] | None = None, unknown: float = 1.0
+) -> Calibration:
+    """The temperature with the least log-loss on n held-out rows of some class numbers, and ε = 1/(n + 2).
+
+    ``scores`` have a column for each class, or one for two classes. Without any row the temperature is ``unknown``
+    and ε = 1/2; then say so by `warn_uncalibrated`.
+    """
+    weight = np.ones(len(scores)) if weight is None else weight
+    counted = np.flatnonzero(weight > 0)
+    temperature = fit_temperature(scores[counted], classes[counted], weight[counted]) if len(counted) else unknown
+    return Calibration(temperature, doubt_of(len(counted)))
+
+
+def fit_label_calibration(
+    scores: Scores, members: NDArray[np.bool_], weight: NDArray[np.float64] | None = None
+) -> tuple[Calibration, NDArray[np.float64]]:
+    """The same for rows with several labels, and what is to be added to each label's scores."""
+    weight = np.ones(len(scores)) if weight is None else weight
+    counted = np.flatnonzero(weight > 0)
+    temperature, intercept = fit_platt(scores[counted], members[counted], weight[counted])
+    return Calibration(temperature, doubt_of(len(counted)), multilabel=True), intercept
+
+
+def calibrate(
+    scores: Scores, labels: Labels, weight: NDArray[np.float64]
+) -> tuple[Calibration, NDArray[np.float64]]:
+    """Calibration and intercepts from held-out scores and the labels of their rows, of either kind."""
+    if labels.multilabel:
+        return fit_label_calibration(scores, labels.members.toarray() > 0, weight)
+    return fit_calibration(scores, labels.classes(), weight), np.zeros(labels.n_columns)
+
+
+def doubt_of(n_rows: int) -> float:
+    """The share of the truth that n rows leave open, as Platt has it: one row in all."""
+    return 1 / (n_rows + 2)
+
+
+def warn_uncalibrated() -> None:
+    """Tell whoever called the library that nothing could be held out."""
+    warn_caller(
+        "No class has two different samples of different groups to hold one of them out, so probabilities are not "
+        "calibrated and the held-out accuracy is unknown (NaN); give at least two samples of each class."
+    )
+
+
+def fit_temperature(scores: Scores, truth: NDArray[np.integer], weight: NDArray[np.float64]) -> float:
+    """The temperature with the least log-loss on held-out scores of single-label rows.
+
+    The log-loss is convex in the inverse temperature β: Newton steps kept inside a bracket.
+    """
+    keep = _spread(len(scores), scores.shape[1])
+    scores, truth, weight = two_sided(scores[keep]), truth[keep], weight[keep]
+    scores = scores - scores.mean(axis=1, keepdims=True)
+    scale = np.abs(scores).mean()
+    if scale == 0:
+        return 1.0
+    scores = scores / scale
+    # The truth is sure but for one row in all, or separable scores would be trusted without end.
+    right = (1 - doubt_of(len(truth))) * scores[np.arange(len(truth)), truth]  # the mean of a row is 0
+
+    def slopes(beta: float) -> tuple[float, float]:
+        p = softmax(beta * scores, axis=1)
+        mean = (p * scores).sum(axis=1)
+        spread = (p * scores**2).sum(axis=1) - mean**2
+        return float(weight @ (mean - right)), float(weight @ np.maximum(spread, 0))
+
+    low, high, beta = 0.0, _LARGEST_INVERSE, 1.0
+    for _ in range(60):
+        slope, curvature = slopes(beta)
+        low, high = (low, beta) if slope > 0 else (beta, high)
+        following = beta - slope / curvature if curvature > 0 else np.inf
+        if not low < following < high:
+            following = 0.5 * (low + high) if high < _LARGEST_INVERSE else 4 * beta
+        if abs(following - beta) <= 1e-9 * beta or following >= _LARGEST_INVERSE:
+            break
+        beta = following
+    # Votes that know nothing of the truth must not claim to be surer than an even guess.
+    return float(scale / max(beta, 1e-6))
+
+
+def fit_platt(
+    scores: Scores, truth: NDArray[np.bool_], weight: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Temperature and intercepts of multilabel scores: one logistic regression with a shared slope."""
+    from scipy.optimize import minimize
+
+    keep = _spread(len(scores), scores.shape[1])
+    scores, signs = scores[keep], np.where(truth[keep], 1.0, -1.0)
+    shares = (weight[keep] / weight[keep].mean())[:, np.newaxis]
+    scale = max(float(np.abs(scores).mean()), np.finfo(float).tiny)
+    doubt = doubt_of(len(scores)) / 2  # the share of the other answer
+
+    def risk(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        margins = signs * (np.exp(parameters[0]) * scores / scale + parameters[1:])
+        slope = shares * signs * (doubt - expit(-margins))
+        by_label = slope.sum(axis=0) + 1e-3 * parameters[1:]  # a label never seen must stay finite
+        by_scale = (slope * np.exp(parameters[0]) * scores / scale).sum()
+        losses = shares * (np.logaddexp(0, -margins) + doubt * margins)
+        return losses.sum() + 5e-4 * (parameters[1:] ** 2).sum(), np.concatenate([[by_scale], by_label])
+
+    start = np.zeros(1 + scores.shape[1])
+    best = minimize(risk, start, jac=True, method="L-BFGS-B", bounds=[(-7, 7)] + [(-50, 50)] * scores.shape[1]).x
+    temperature = float(scale / np.exp(best[0]))
+    return temperature, best[1:] * temperature
+
+
+def keep_decided(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A label whose score is above zero by less than a rounding is still above 1/2."""
+    hidden = (scores > 0) & (probabilities <= 0.5)
+    return np.where(hidden, np.nextafter(0.5, 1.0), probabilities)
+
+
+def keep_leader(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows that sum to 1; where the leader's lead is less than a rounding, it still leads."""
+    probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
+    leader = leading_class(scores)
+    hidden = np.flatnonzero(probabilities.argmax(axis=1) != leader)
+    probabilities[hidden, leader[hidden]] = np.nextafter(probabilities[hidden].max(axis=1), 2.0)
+    return probabilities
+
+
+def two_sided(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One column of two-class scores as two; more columns as they are."""
+    return np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
+
+
+def leading_class(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The class with the largest score; the first of equals."""
+    return np.argmax(two_sided(scores), axis=1)
+
+
+def exact_match(scores: NDArray[np.float64], labels: Labels) -> float:
+    """The share of rows whose scores give the right class, or exactly the right labels."""
+    if labels.multilabel:
+        return float(((scores > 0) == (labels.members.toarray() > 0)).all(axis=1).mean())
+    return float((leading_class(scores) == labels.classes()).mean())
+
+
+def _spread(n_rows: int, n_columns: int) -> slice:
+    """Evenly spread rows, so many that their scores stay within the bound."""
+    return slice(None, None, max(1, -(-n_rows * n_columns // _MOST_ENTRIES)))
