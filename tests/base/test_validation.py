@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from nearboost import KNNClassifier
 from nearboost.base.validation import (
     check_choice,
     check_flag,
@@ -11,6 +12,7 @@ from nearboost.base.validation import (
     check_whole,
     check_wholes,
     float_type,
+    validate_rows,
 )
 
 
@@ -101,3 +103,13 @@ def test_float32_where_it_holds_all_numbers_of_a_type(kind):
 @pytest.mark.parametrize("kind", ["i4", "u8", "<f8", ">f8"])
 def test_float64_for_all_others(kind):
     assert float_type(np.dtype(kind)) is np.float64
+
+
+@pytest.mark.parametrize(("value", "kind"), [(np.nan, "NaN"), (-np.inf, "infinity")])
+def test_rows_with_gaps_are_named(value, kind):
+    X = np.zeros((5000, 3))
+    X[4321, 2] = value
+    with pytest.raises(
+        ValueError, match=f"^X contains {kind} in row 4,321, feature 2; fill in .* leave such rows out.$"
+    ):
+        validate_rows(KNNClassifier(), X)

@@ -206,7 +206,7 @@ def test_wrong_rows():
     model = SplitClassifier(KNNClassifier(3), 2, posterior="predict_proba").fit(X, Y)
     bad = X.copy()
     bad[3, 10] = np.nan
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN in row"):
         model.fit(bad, Y)
     with pytest.raises(ValueError, match="X has 3 features, but SplitClassifier is expecting 11 features"):
         model.predict(X[:, :3])

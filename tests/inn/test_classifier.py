@@ -213,7 +213,7 @@ def test_wrong_rows():
     with pytest.raises(ValueError, match="Row 4 is all zeros"):
         model.predict(zeros)
     INNClassifier().fit(zeros, Y).predict(zeros)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN in row"):
         model.predict(np.full((2, 5), np.nan))
     with pytest.raises(ValueError, match="X has 3 features, but INNClassifier is expecting 5 features"):
         model.predict(X[:, :3])

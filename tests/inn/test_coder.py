@@ -138,10 +138,10 @@ def test_wrong_settings(settings, message):
 
 def test_wrong_rows():
     broken = np.where(X > 2, np.nan, X)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN in row"):
         INNCoder().fit(broken)
     coder = INNCoder(neighborhood=60).fit(X)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN in row"):
         coder.transform(broken)
     with pytest.raises(ValueError, match="X has 4 features, but INNCoder is expecting 5 features"):
         coder.transform(Q[:, :4])

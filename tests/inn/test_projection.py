@@ -317,7 +317,7 @@ def test_wrong_settings_of_weights(model, message):
 def test_wrong_rows(estimator):
     with pytest.raises(ValueError, match="requires y to be passed"):
         estimator().fit(X)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN in row"):
         estimator().fit(np.full((4, 2), np.nan), [0, 0, 1, 1])
     with pytest.raises(ValueError, match="Unknown label type"):
         estimator().fit(X, Y + 0.5)

@@ -335,7 +335,7 @@ def test_wrong_settings(settings, message):
 def test_wrong_input():
     with pytest.raises(ValueError, match="scaling='l2' is not known; use one of 'none', 'standard'"):
         LinearSGDClassifier(scaling="l2").fit(X, Y)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN in row"):
         SLNDClassifier().fit(np.where(X[3, 3] == X, np.nan, X), Y)
     with pytest.raises(ValueError, match="All samples that count are of one class"):
         SLNDClassifier().fit(X, np.zeros(400))

@@ -125,5 +125,5 @@ def test_wrong_data():
         SoftDiscriminant().fit(np.ones((30, 3)), y)
     with pytest.raises(ValueError, match="too far for squared distances"):
         SoftDiscriminant().fit(X * 1e200, y)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN in row"):
         SoftDiscriminant().fit(np.where(X > 2, np.nan, X), y)

@@ -127,7 +127,7 @@ def test_wrong_settings(settings, message):
         ({"pairs": [[-1, 3]], "same": [True]}, "pairs names rows from -1 to 3"),
         ({"same": [True]}, r"same has shape \(1,\) for 60 pairs"),
         ({"same": np.ones(60, int)}, "same holds int64 values; give True"),
-        ({"X": np.where(PROBLEM[0] > 2, np.nan, PROBLEM[0])}, "Input X contains NaN"),
+        ({"X": np.where(PROBLEM[0] > 2, np.nan, PROBLEM[0])}, "X contains NaN in row"),
         ({"X": PROBLEM[0][:1]}, "1 sample"),
         ({"X": np.full((30, 5), 0.1)}, "All rows of X are equal; give rows that differ"),
         ({"X": PROBLEM[0] * 1e200}, "too far for squared distances in float64; multiply X"),

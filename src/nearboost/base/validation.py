@@ -9,6 +9,8 @@ import numpy as np
 
 from nearboost.base.errors import UsageError
 
+_ROWS_AT_ONCE = 4096
+
 
 def plain(value: object) -> str:
     """How messages write a value: numbers and texts of NumPy as those of Python."""
@@ -63,7 +65,26 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
     check_map(X)
     for matrix in (X, *y):
         check_sparse(matrix)
-    return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
+    try:
+        return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
+    except ValueError as error:
+        if str(error).startswith("Input X contains") and not hasattr(X, "toarray"):
+            check_finite(np.asarray(X))
+        raise
+
+
+def check_finite(X: np.ndarray) -> None:
+    """Refuse NaN and infinity, and tell where the first of them is."""
+    for start in range(0, len(X), _ROWS_AT_ONCE):
+        block = np.asarray(X[start : start + _ROWS_AT_ONCE], dtype=np.float64)
+        bad = np.argwhere(~np.isfinite(block))
+        if len(bad):
+            row, feature = bad[0]
+            kind = "NaN" if np.isnan(block[row, feature]) else "infinity"
+            raise ValueError(
+                f"X contains {kind} in row {start + row:,}, feature {feature:,}; fill in what is missing, or "
+                "leave such rows out."
+            ) from None
 
 
 def check_sparse(matrix: Any) -> None:
