@@ -6,7 +6,10 @@ import pytest
 from nearboost import KNNClassifier
 from nearboost.base.validation import (
     check_choice,
+    check_columns,
+    check_count_or_share,
     check_flag,
+    check_labels,
     check_not_negative,
     check_positive,
     check_whole,
@@ -113,3 +116,50 @@ def test_rows_with_gaps_are_named(value, kind):
         ValueError, match=f"^X contains {kind} in row 4,321, feature 2; fill in .* leave such rows out.$"
     ):
         validate_rows(KNNClassifier(), X)
+
+
+def test_a_number_of_rows_or_a_share_of_them():
+    for right in (2, np.int32(7), 0.1, np.float32(0.1), np.float64(1), None):
+        check_count_or_share("n_prototypes", right)
+    for wrong in (1, True, "2", np.bool_(True)):
+        with pytest.raises(ValueError, match=r"at least 2 or a share such as 0\.1 or None"):
+            check_count_or_share("n_prototypes", wrong)
+    for wrong in (1.5, np.float32(0), np.float16(np.nan)):
+        with pytest.raises(ValueError, match="above 0 and at most 1"):
+            check_count_or_share("n_prototypes", wrong)
+
+
+def test_columns_that_are_no_numbers_are_named():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": [1.0, 2], "b": [True, False], "c": np.array([1, 2.5], dtype=object)})
+    check_columns(table.assign(d=pandas.Categorical([3, 4]), e=pandas.array([1, None], dtype="Int64")))
+    check_columns(table.iloc[:0])
+    for wrong in (
+        pandas.Categorical(["x", "y"]),
+        ["x", "y"],
+        pandas.array(["x", "y"], dtype="string"),
+        pandas.to_datetime([0, 1]),
+        pandas.to_timedelta([0, 1]),
+    ):
+        with pytest.raises(ValueError, match=r"Column 'd' is of the kind .* where numbers are needed; encode it"):
+            check_columns(table.assign(d=wrong))
+
+
+def test_labels_are_all_there_and_of_one_kind():
+    for right in (
+        ["a", "b"], [1, 2.5], np.array(["a", "b"], dtype=object), np.array([1, 2.5, True], dtype=object),
+        [[0, 1], [1, 1]], np.array([("a", "b"), None], dtype=object)[:1], 3, None,
+    ):  # fmt: skip
+        check_labels(right)
+    for missing in (None, np.nan, float("nan")):
+        with pytest.raises(ValueError, match=r"Row 1 of y has no label; give it one, or leave the row out\."):
+            check_labels(np.array(["a", missing, "b"], dtype=object))
+    with pytest.raises(ValueError, match=r"y holds texts and others \('a' and 1\); give labels of one kind\."):
+        check_labels(np.array([1, "a"], dtype=object))
+
+
+def test_missing_labels_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    for labels in (pandas.Categorical(["a", None]), pandas.array(["a", None], dtype="string"), ["a", pandas.NaT]):
+        with pytest.raises(ValueError, match="Row 1 of y has no label"):
+            check_labels(pandas.Series(labels))

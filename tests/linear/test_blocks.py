@@ -43,14 +43,14 @@ def test_a_mapped_file_is_an_array(tmp_path, memory, dtype, model):
     np.testing.assert_array_equal(file.predict(mapped(tmp_path, X)), file.predict(X))
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int32])
-def test_a_mapped_file_of_whole_numbers(tmp_path, dtype):
-    X = np.random.default_rng(0).integers(0, 255, (300, 5)).astype(dtype)
-    y = X[:, 0] > 100
-    model = SLNDClassifier(**QUICK).fit(mapped(tmp_path, X), y)
-    assert model.coef_.dtype == (np.float32 if dtype == np.uint8 else np.float64)
-    plain = SLNDClassifier(**QUICK).fit(X.astype(model.coef_.dtype), y)
-    np.testing.assert_array_equal(model.coef_, plain.coef_)
+@pytest.mark.parametrize("model", [SLNDClassifier(**QUICK), SLNDClassifier(), LinearSGDClassifier(step=0.01)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float16, np.bool_])
+def test_a_mapped_file_of_other_numbers_is_an_array_of_them(tmp_path, dtype, model):
+    X = np.random.default_rng(0).integers(0, 4, (300, 5))
+    X, y = (X - (dtype == np.bool_)).clip(0).astype(dtype), X[:, 0] > 1
+    array, file = model.fit(X, y).coef_, model.fit(mapped(tmp_path, X), y).coef_
+    assert file.dtype == np.float64
+    np.testing.assert_array_equal(file, array)
 
 
 def test_parts_and_private_maps(tmp_path):

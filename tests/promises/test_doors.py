@@ -141,3 +141,37 @@ def test_back_ends(row, monkeypatch):
     monkeypatch.setitem(METHODS, "broken", type("Own", (Broken,), {"row": row, "proposes": True}))
     with pytest.raises(ValueError, match="back end is broken"):
         NeighborSearch(X, method="broken").search(X, 3)
+
+
+LEARNERS = (
+    nb.N3Classifier, nb.UNNClassifier, nb.MLNNClassifier, nb.MAPBoostClassifier, nb.KNNClassifier,
+    nb.INNClassifier, nb.SRCClassifier, nb.CRCClassifier, nb.SLNDClassifier, nb.LinearSGDClassifier, nb.ITML,
+    nb.NearBoostClassifier, nb.SoftDiscriminant, nb.LandmarkMap, nb.INNProjection,
+    lambda: nb.SplitClassifier(nb.N3Classifier(5), 2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_labels_that_cannot_be_told_apart(make):
+    labels = np.array(["a", "b", "c"], dtype=object)[y]
+    labels[7] = None
+    with pytest.raises(ValueError, match="Row 7 of y has no label"):
+        make().fit(X, labels)
+    labels[7] = 2
+    with pytest.raises(ValueError, match="y holds texts and others"):
+        make().fit(X, labels)
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_columns_of_categories(make):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=list("abcd")).assign(e=pandas.Categorical(["x", "y", "z"] * 10))
+    with pytest.raises(ValueError, match="Column 'e' is of the kind category and holds 'x'"):
+        make().fit(table, y)
+
+
+@pytest.mark.parametrize("kind", [nb.N3Classifier, nb.NearBoostClassifier])
+def test_a_share_in_any_precision(kind):
+    few = kind(n_prototypes=np.float32(0.2)).fit(X, y)
+    expected = kind(n_prototypes=float(np.float32(0.2))).fit(X, y)
+    np.testing.assert_array_equal(few.decision_function(X), expected.decision_function(X))

@@ -63,8 +63,11 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
     from sklearn.utils.validation import validate_data  # takes most of a second: not for a wrong option
 
     check_map(X)
+    check_columns(X)
     for matrix in (X, *y):
         check_sparse(matrix)
+    for labels in y:
+        check_labels(labels)
     try:
         return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
     except ValueError as error:
@@ -101,6 +104,48 @@ def check_sparse(matrix: Any) -> None:
         raise ValueError(f"The sparse matrix of shape {shape} is broken ({error}); make it anew.") from error
 
 
+def check_columns(X: Any) -> None:
+    """Refuse a table of pandas with a column of categories, texts or times: distances need numbers."""
+    for place, name in enumerate(X.columns if hasattr(X, "iloc") else ()):
+        column = X.iloc[:, place]
+        if column.dtype.kind in "biufc" or (column.dtype.kind == "O" and _are_numbers(column)):
+            continue
+        raise ValueError(
+            f"Column {plain(name)} is of the kind {column.dtype} and holds {plain(column.iloc[0])}, where numbers "
+            "are needed; encode it first, with OneHotEncoder for example, or leave it out."
+        )
+
+
+def _are_numbers(column: Any) -> bool:
+    try:
+        column.astype(float)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_labels(y: Any) -> None:
+    """Refuse labels that are missing, and texts among labels of other kinds: these have no order."""
+    labels = np.asarray(y) if hasattr(y, "dtype") or isinstance(y, list | tuple) else np.empty(0)
+    if labels.dtype != object or labels.ndim != 1:
+        return
+    is_text = np.array([isinstance(one, str) for one in labels])
+    missing = np.array([_is_missing(one) for one in labels])
+    if missing.any():
+        raise ValueError(f"Row {int(np.argmax(missing))} of y has no label; give it one, or leave the row out.")
+    if is_text.any() and not is_text.all():
+        text, other = labels[np.argmax(is_text)], labels[np.argmin(is_text)]
+        raise ValueError(f"y holds texts and others ({text!r} and {plain(other)}); give labels of one kind.")
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, which is not equal to itself, or pandas' NA, which does not say whether it is."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
+
+
 def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:
     """``value`` must be one of ``choices``."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
@@ -131,6 +176,19 @@ def check_whole(
         limit = "" if most is None else f" and at most {most:,}"
         other = (f" or {hint}" if hint else "") + (" or None" if optional else "")
         raise ValueError(f"{name}={plain(value)} must be a whole number of at least {least}{limit}{other}.")
+
+
+def is_share(value: object) -> bool:
+    """Whether a number of rows is given as a share of them."""
+    return isinstance(value, Real) and not isinstance(value, Integral)
+
+
+def check_count_or_share(name: str, value: object) -> None:
+    """``value`` must be a whole number of at least 2, a share of 1, or None."""
+    if is_share(value):
+        check_positive(name, value, most=1.0, optional=True)
+    else:
+        check_whole(name, value, least=2, optional=True, hint="a share such as 0.1")
 
 
 def check_wholes(name: str, values: Any, most: int, *, n_most: int, such_as: tuple[int, ...]) -> None:

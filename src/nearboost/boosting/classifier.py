@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole, validate_rows
+from nearboost.base.validation import (
+    check_choice,
+    check_count_or_share,
+    check_flag,
+    check_positive,
+    check_whole,
+    is_share,
+    validate_rows,
+)
 from nearboost.boosting.changing import Before, ChangingMixin
 from nearboost.boosting.engine import ORACLES, StepRule
 from nearboost.boosting.newton import ranking_width
@@ -255,10 +263,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
             check_whole("n_neighbors", self.n_neighbors, hint='"auto"')
         check_whole("n_rounds", self.n_rounds, least=0, optional=True)
-        if isinstance(self.n_prototypes, float):
-            check_positive("n_prototypes", self.n_prototypes, most=1.0, optional=True)
-        else:
-            check_whole("n_prototypes", self.n_prototypes, least=2, optional=True, hint="a share such as 0.1")
+        check_count_or_share("n_prototypes", self.n_prototypes)
         check_choice("metric", self.metric, METRICS)
         check_choice("search", self.search, METHODS)
         check_choice("vote_from", self.vote_from, ("auto", "prototypes", "all"))
@@ -270,7 +275,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
 
     def _recipe(self, n_rows: int, labels: Labels, n_neighbors: int) -> Recipe:
         keep = self.n_prototypes
-        if isinstance(keep, float):
+        if is_share(keep):
             keep = max(2, round(keep * n_rows))
         vote_from = self.vote_from
         if vote_from == "auto":  # queries see the prototypes alone only where the weights were learned for that

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.progress import progress_bar
 from nearboost.base.schema import Schema, set_fitted
 from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
-from nearboost.base.validation import check_positive, check_whole, validate_rows
+from nearboost.base.validation import check_count_or_share, is_share, validate_rows
 from nearboost.ensemble.choosing import Labelled
 from nearboost.ensemble.code_heads import pieces_of
 from nearboost.ensemble.explaining import StackedExplanation, explain_rows
@@ -128,10 +128,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
-        if isinstance(self.n_prototypes, float):
-            check_positive("n_prototypes", self.n_prototypes, most=1.0, optional=True)
-        else:
-            check_whole("n_prototypes", self.n_prototypes, least=2, optional=True, hint="a share such as 0.1")
+        check_count_or_share("n_prototypes", self.n_prototypes)
         count_threads(self.n_jobs)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
@@ -208,7 +205,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
     def _count_prototypes(self, data: Labelled) -> int | None:
         if self.n_prototypes is None:
             return None
-        share = isinstance(self.n_prototypes, float)
+        share = is_share(self.n_prototypes)
         wanted = round(self.n_prototypes * len(data)) if share else int(self.n_prototypes)
         n_present = len(np.unique(data.classes))
         if wanted < n_present and not share:

@@ -42,7 +42,7 @@ class MappedRowSource(RowSource):
     def __init__(self, X: np.memmap) -> None:
         super().__init__(X)
         if X.dtype not in (np.float32, np.float64):
-            self.dtype = np.dtype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
+            self.dtype = np.dtype(np.float64)  # as rows in memory are taken
         # A private map ("c") keeps its changes in those pages: it must not lose them.
         self._releases = X.mode in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED") and X.flags.c_contiguous
         self._row_bytes = X.itemsize * X.shape[1]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from nearboost.base.entries import Array, Number
 from nearboost.base.schema import Schema, of_rows
-from nearboost.base.validation import check_map, check_positive, check_whole, validate_rows
+from nearboost.base.validation import check_labels, check_map, check_positive, check_whole, validate_rows
 from nearboost.metric.linear import check_spread
 from nearboost.problem.held_out import find_generator, mark_rows
 from nearboost.problem.targets import encode_classes
@@ -194,6 +194,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
 def class_numbers(y: Any, n_rows: int) -> NDArray[np.integer]:
     """The class of each row; one for all where there are no classes."""
+    check_labels(y)
     if y is None or type_of_target(y, input_name="y") not in ("binary", "multiclass"):
         return np.zeros(n_rows, dtype=np.int64)
     classes = encode_classes(column_or_1d(y))[1]

@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from nearboost.base.validation import check_choice, plain
+from nearboost.base.validation import check_choice, check_labels, plain
 
 Weights = NDArray[np.float64]
 
@@ -150,6 +150,7 @@ class Coding:
 
 def find_coding(y: NDArray[Any]) -> Coding:
     """The labels that occur in y."""
+    check_labels(y)
     check_classification_targets(y)
     if type_of_target(y) == "multilabel-indicator":
         return Coding(np.arange(y.shape[1]), multilabel=True)
@@ -160,6 +161,7 @@ def find_coding(y: NDArray[Any]) -> Coding:
 
 def encode_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The classes of a problem with one label per row, and the class number of each row."""
+    check_labels(y)
     check_classification_targets(y)
     classes, encoded = np.unique(y, return_inverse=True)
     return classes, encoded
