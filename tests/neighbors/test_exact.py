@@ -105,6 +105,28 @@ def test_any_size_of_numbers(metric, exponent):
     np.testing.assert_array_equal(scaled.distances, expected)
 
 
+@pytest.mark.parametrize(("metric", "huge"), [("l2", 1e162), ("l2", 1e300), ("l1", 1e300)])
+def test_rows_whose_distances_would_vanish_beside_a_huge_value_are_refused(metric, huge):
+    X = make("gaussian", 60)[:, :5]
+    X[17, 2] = huge
+    X[20] = 0.0  # at its own size from all others, whatever the unit
+    with pytest.raises(
+        ValueError, match=r"Row 17 holds 1e\+.*, beside which distances .* vanish in float64; correct"
+    ):
+        NeighborSearch(X, metric)
+    NeighborSearch(np.delete(X, 20, axis=0), "cosine")  # rows of unit length
+
+
+@pytest.mark.parametrize(("metric", "huge"), [("l2", 1e140), ("l1", 1e280)])
+def test_a_huge_value_changes_no_other_distance(metric, huge):
+    X = make("gaussian", 60)[:, :5]
+    plain = NeighborSearch(X[:59], metric).search(X[:59], 3)
+    X[59, 2] = huge
+    found = NeighborSearch(X, metric).search(X[:59], 3)
+    np.testing.assert_array_equal(found.indices, plain.indices)
+    np.testing.assert_allclose(found.distances, plain.distances, rtol=1e-14)
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_largest_float32_numbers(metric):
     X = (make("gaussian", 600) * 5e37).astype(np.float32)

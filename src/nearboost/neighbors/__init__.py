@@ -13,12 +13,11 @@ from nearboost.neighbors.exact import (
     MeasuredQueries,
     MeasuredRows,
     half_squares,
-    largest_values,
-    powers_of_two,
 )
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
 from nearboost.neighbors.repair import repair_graph
 from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod
+from nearboost.neighbors.sizes import largest_values, powers_of_two
 
 __all__ = [
     "METHODS",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import WORTH_THREADS, count_useful_threads, map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_map, find_map
+from nearboost.neighbors.sizes import largest_values, powers_of_two, refuse_vanishing, row_norms
 
 METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
 
@@ -68,6 +69,8 @@ class MeasuredRows:
         lowest, highest = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         self.largest = np.maximum(-lowest, highest).max()
         self.unit = 1.0 if metric == "cosine" else float(powers_of_two(self.largest))
+        if self.unit > 1.0:
+            refuse_vanishing(X, metric, self.unit)
         self.step = count_blocks(len(X))
         # Any centre is right; one near the middle makes the norms small and the bounds tight.
         sample = self.measured(slice(None, None, self.step))
@@ -235,31 +238,6 @@ def to_grid(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     points = np.rint(inside)
     inside -= points
     return points, np.abs(inside, out=inside).sum(axis=1)
-
-
-def row_norms(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Euclidean norms; a row of zeros has no direction and is refused."""
-    from nearboost.kernels import search as kernels
-
-    norms = np.empty(len(X))
-    kernels.euclidean_norms(X, powers_of_two(largest_values(X)), norms)
-    if not norms.all():
-        raise ValueError(
-            f"Row {np.flatnonzero(norms == 0)[0]} is all zeros and has no direction; "
-            "drop it or use metric='l2' instead of 'cosine'."
-        )
-    return norms
-
-
-def largest_values(X: NDArray[Any]) -> NDArray[np.float64]:
-    """The largest absolute value of each row."""
-    return np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)
-
-
-def powers_of_two(sizes: Any) -> NDArray[np.float64]:
-    """1 for sizes whose squares are ordinary numbers, else a power of two near them."""
-    ordinary = (sizes == 0) | ((sizes >= 2.0**-200) & (sizes <= 2.0**200))
-    return np.where(ordinary, 1.0, np.ldexp(1.0, np.clip(np.frexp(sizes)[1] - 1, -1021, 1023)))
 
 
 def half_squares(rows: NDArray[np.float32]) -> NDArray[np.float64]:
