@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
 from sklearn.datasets import load_digits, load_wine
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import scale
@@ -11,6 +9,7 @@ from sklearn.preprocessing import scale
 from nearboost import INNClassifier, load, save
 from nearboost.inn import held_out
 from reference import inn as reference
+from reference.calibration import best_temperature
 
 LAMBDA, TERMS = 0.3, 12
 
@@ -45,13 +44,7 @@ def test_the_temperature_is_the_best_on_held_out_rows(n_groups):
         groups = np.arange(60) // 3 % n_groups
         X += np.random.default_rng(1).normal(size=(n_groups, 4))[groups]
     distances = residuals_by_others(X, y, np.arange(60) if groups is None else groups)
-    doubt = 1 / (len(y) + 2)
-
-    def loss(temperature):
-        logs = log_softmax(-np.log(distances) / temperature, axis=1)
-        return -np.mean((1 - doubt) * logs[np.arange(len(y)), y] + doubt * logs.mean(axis=1))
-
-    best = minimize_scalar(loss, bounds=(1e-3, 10), method="bounded", options={"xatol": 1e-9}).x
+    best = best_temperature(-np.log(distances), y)
     fitted = model().fit(X, y, groups=None if groups is None else [f"film {group}" for group in groups])
     assert fitted.temperature_ == pytest.approx(best, rel=1e-5)
     assert fitted.held_out_accuracy_ == np.mean(distances.argmin(axis=1) == y)

@@ -17,6 +17,7 @@ from nearboost.problem.calibration import (
     warn_uncalibrated,
 )
 from nearboost.problem.targets import labels_from_classes, labels_from_indicator
+from reference.calibration import best_temperature
 
 
 def test_temperature_makes_scores_as_sure_as_they_are_right():
@@ -31,12 +32,25 @@ def test_temperature_makes_scores_as_sure_as_they_are_right():
     assert exact_match(scores, labels) == pytest.approx(chances.max(axis=1).mean(), abs=0.03)
 
 
-def test_scores_that_never_err_are_not_trusted_without_end():
-    """Of eight rows, a tenth of the truth is in doubt (Platt): half of it is the other class's."""
-    classes = np.arange(8) % 2
-    scores = np.where(classes == 1, 3.0, -3.0)[:, np.newaxis]
-    calibration, _ = calibrate(scores, labels_from_classes(classes, 2), np.ones(8))
-    assert 1 / (1 + np.exp(-2 * 3.0 / calibration.temperature)) == pytest.approx(0.95, rel=1e-6)
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("lead", [0.0, 1.0, 9.0])
+def test_the_temperature_is_the_one_defined(lead, n_classes):
+    """Whether scores know little, much, or never err: they are not trusted without end."""
+    rng = np.random.default_rng(4)
+    classes = np.arange(60) % n_classes
+    scores = rng.normal(size=(60, n_classes)) + (lead + 0.5) * np.eye(n_classes)[classes]
+    assert fit_calibration(scores, classes).temperature == pytest.approx(
+        best_temperature(scores, classes), rel=1e-5
+    )
+
+
+def test_one_wrong_label_does_not_make_all_others_doubtful():
+    """The uniform share explains it."""
+    classes = np.arange(100) % 2
+    scores = np.where(classes == 1, 1.0, -1.0)[:, np.newaxis]
+    scores[7] *= -1000
+    fitted = fit_calibration(scores, classes)
+    assert fitted.probabilities(np.array([[1.0]]))[0, 1] > 0.97
 
 
 def test_intercepts_of_labels():

@@ -11,8 +11,9 @@ from nearboost.base.errors import warn_caller
 from nearboost.problem.targets import Labels
 
 Scores = NDArray[np.float64]
-_MOST_ENTRIES = 1_000_000  # of scores looked at: one number needs no more, and `fit` stays fast
-_LARGEST_INVERSE = 1e6
+_MOST_ENTRIES = 300_000  # of scores looked at: one number needs no more, and `fit` stays fast
+GUARD = 1 / 3  # of a row that could be of any class: scores that never err would be trusted without end
+GRID = 2.0 ** np.arange(-20, 21)  # inverse temperatures, in units of the scores
 
 
 class Probabilities(Protocol):
@@ -96,38 +97,35 @@ def warn_uncalibrated() -> None:
 
 
 def fit_temperature(scores: Scores, truth: NDArray[np.integer], weight: NDArray[np.float64]) -> float:
-    """The temperature with the least log-loss on held-out scores of single-label rows.
+    """The temperature with the least log-loss on held-out scores of single-label rows, mixed as they will be.
 
-    The log-loss is convex in the inverse temperature β: Newton steps kept inside a bracket.
+    It need not be convex in the inverse temperature β, as errors that the uniform share explains cost no more: the
+    best of a grid, then the root of the slope beside it.
     """
+    from scipy.optimize import brentq
+
     keep = _spread(len(scores), scores.shape[1])
-    scores, truth, weight = two_sided(scores[keep]), truth[keep], weight[keep]
+    scores, truth, weight = two_sided(scores[keep]), truth[keep], weight[keep] / weight[keep].mean()
     scores = scores - scores.mean(axis=1, keepdims=True)
     scale = np.abs(scores).mean()
     if scale == 0:
         return 1.0
-    scores = scores / scale
-    # The truth is sure but for one row in all, or separable scores would be trusted without end.
-    right = (1 - doubt_of(len(truth))) * scores[np.arange(len(truth)), truth]  # the mean of a row is 0
+    scores, doubt = scores / scale, doubt_of(len(truth))
+    right, even = scores[np.arange(len(truth)), truth], doubt / scores.shape[1]
 
-    def slopes(beta: float) -> tuple[float, float]:
-        p = softmax(beta * scores, axis=1)
-        mean = (p * scores).sum(axis=1)
-        spread = (p * scores**2).sum(axis=1) - mean**2
-        return float(weight @ (mean - right)), float(weight @ np.maximum(spread, 0))
+    def evaluate(beta: float) -> tuple[float, float]:
+        """The log-loss and its slope; the mean score of a row is 0."""
+        p = np.exp(beta * scores - (tops := beta * scores.max(axis=1, keepdims=True)))
+        sums = p.sum(axis=1)
+        own, mean = (1 - doubt) * np.exp(beta * right - tops[:, 0]) / sums, (p * scores).sum(axis=1) / sums
+        losses = GUARD * (np.log(sums) + tops[:, 0]).mean() - weight @ np.log(own + even)
+        return float(losses), float(GUARD * mean.mean() + weight @ (own / (own + even) * (mean - right)))
 
-    low, high, beta = 0.0, _LARGEST_INVERSE, 1.0
-    for _ in range(60):
-        slope, curvature = slopes(beta)
-        low, high = (low, beta) if slope > 0 else (beta, high)
-        following = beta - slope / curvature if curvature > 0 else np.inf
-        if not low < following < high:
-            following = 0.5 * (low + high) if high < _LARGEST_INVERSE else 4 * beta
-        if abs(following - beta) <= 1e-9 * beta or following >= _LARGEST_INVERSE:
-            break
-        beta = following
-    # Votes that know nothing of the truth must not claim to be surer than an even guess.
-    return float(scale / max(beta, 1e-6))
+    best = int(np.argmin([evaluate(beta)[0] for beta in GRID]))
+    low, high = GRID[max(best - 1, 0)], GRID[min(best + 1, len(GRID) - 1)]
+    falls, rises = (evaluate(beta)[1] for beta in (low, high))
+    beta = brentq(lambda beta: evaluate(beta)[1], low, high, xtol=1e-12 * low) if falls < 0 < rises else GRID[best]
+    return float(scale / beta)
 
 
 def fit_platt(
