@@ -42,6 +42,13 @@ def digits():
     return NearBoostClassifier().fit(A, a), A, a, B, b
 
 
+def test_no_error_among_a_few_rows_is_not_certainty():
+    X, y = blobs(n_rows=20, n_classes=2)
+    model = NearBoostClassifier().fit(X + 20 * y[:, np.newaxis], y)
+    assert model.held_out_accuracy_ == 1
+    assert 0.03 < model.held_out_error_ < 0.06
+
+
 def test_better_than_a_support_vector_machine_and_calibrated(digits):
     model, A, a, B, b = digits
     assert model.score(B, b) > SVC(C=10, gamma="scale").fit(A, a).score(B, b) - 0.005

@@ -84,7 +84,8 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
     held_out_accuracy_ : float
         Accuracy on those rows: the figure to trust until there is test data. NaN where no row can be held out.
     held_out_error_ : float
-        Standard error of that accuracy; a group counts as one row.
+        Standard error of that accuracy, with one more row right and one wrong, so that it is never 0; a group
+        counts as one row.
     held_out_log_loss_ : float
         Log-loss on those rows whose class was seen in learning.
     n_features_in_ : int
@@ -240,8 +241,8 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         right = self.held_out_scores_.argmax(axis=1) == data.classes[rows]
         self.held_out_accuracy_ = float(right.mean()) if len(rows) else np.nan
         n_units = len(np.unique(data.groups[rows]))
-        accuracy = self.held_out_accuracy_
-        self.held_out_error_ = float(np.sqrt(accuracy * (1 - accuracy) / n_units)) if n_units else np.nan
+        share = (n_units * self.held_out_accuracy_ + 1) / (n_units + 2)  # a few rows without an error prove little
+        self.held_out_error_ = float(np.sqrt(share * (1 - share) / n_units)) if n_units else np.nan
 
     def model_state(self) -> dict[str, Any]:
         """What is kept in a file; nothing before `fit`."""
