@@ -5,7 +5,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = ["nearboost", "nearboost.features", "nearboost.datasets", "nearboost.models"]
+PUBLIC = ["nearboost", "nearboost.features", "nearboost.datasets", "nearboost.models", "nearboost.cells"]
 
 
 def hook(name):

@@ -1,0 +1,138 @@
+"""A field's nuclei and cells, numbered alike."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.cells.bodies import grow_cells, ring_cells, stain_floor
+from nearboost.cells.nuclei import estimate_diameter, find_nuclei
+from nearboost.cells.regions import Labels, at_border, kept, renumbered
+from nearboost.cells.settings import SegmentationSettings
+
+
+@dataclass(frozen=True, eq=False)
+class Segmentation:
+    """The cells of a field.
+
+    Attributes
+    ----------
+    nuclei : ndarray of int32 of shape (height, width)
+        Number of the cell whose nucleus a pixel belongs to, 0 outside.
+    cells : ndarray of int32 of shape (height, width)
+        Number of the cell that a pixel belongs to, nuclei included.
+    unstained : ndarray of bool of shape (n_numbers,)
+        Cells, from number 0 on, without stain around their nucleus, whose outer region is a ring.
+    """
+
+    nuclei: Labels
+    cells: Labels
+    unstained: NDArray[np.bool_]
+
+    @property
+    def numbers(self) -> NDArray[np.int32]:
+        """Numbers of the cells, in increasing order."""
+        found = np.unique(self.cells)
+        return found[found > 0]
+
+
+def segment_field(
+    nuclei: NDArray[np.generic],
+    stain: NDArray[np.generic] | None = None,
+    settings: SegmentationSettings | None = None,
+    *,
+    floor: float | None = None,
+) -> Segmentation:
+    """Find the nuclei and the cells of a field.
+
+    The result depends on nothing but the arguments: not on the number of threads, nor on other fields.
+
+    Parameters
+    ----------
+    nuclei : ndarray of shape (height, width)
+        Picture of the nuclear stain.
+    stain : ndarray of shape (height, width) or None, default=None
+        Picture of the cells' stain; None makes each cell of its nucleus and a ring.
+    settings : SegmentationSettings or None, default=None
+        None means the usual ones.
+    floor : float or None, default=None
+        Background of the stain, the lowest of the plate (see `stain_floor`); None takes this field's.
+
+    Returns
+    -------
+    Segmentation
+        Nuclei and cells with the same numbers, from 1 on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.cells import segment_field
+    >>> y, x = np.mgrid[:60, :90]
+    >>> spots = [(30, 25), (30, 60)]
+    >>> nuclei = sum(1000.0 * ((y - a) ** 2 + (x - b) ** 2 < 8**2) for a, b in spots)
+    >>> stain = sum(500.0 * ((y - a) ** 2 + (x - b) ** 2 < 14**2) for a, b in spots)
+    >>> found = segment_field(nuclei, stain)
+    >>> found.numbers.tolist(), found.unstained.tolist()
+    ([1, 2], [False, False, False])
+    """
+    settings = settings or SegmentationSettings()
+    for name, picture in (("nuclei", nuclei), ("stain", stain)):
+        if picture is not None:
+            check_picture(picture, f"The picture of the {name}")
+    if stain is not None and stain.shape != nuclei.shape:
+        raise ValueError(f"Nuclei of shape {nuclei.shape} and stain of shape {stain.shape} must be equal in size.")
+    diameter = settings.nucleus_diameter or estimate_diameter(nuclei)
+    if diameter is None:
+        empty = np.zeros(nuclei.shape, np.int32)
+        return Segmentation(empty, empty.copy(), np.zeros(1, bool))
+    labels = find_nuclei(nuclei, replace(settings, nucleus_diameter=diameter))
+    if stain is None:
+        cells, unstained = ring_cells(labels, diameter), np.zeros(int(labels.max(initial=0)) + 1, bool)
+    else:
+        floor = stain_floor(stain, diameter) if floor is None else floor
+        cells, unstained = grow_cells(stain, labels, diameter, floor, settings)
+    unstained[0] = False
+    return without_border(Segmentation(labels, cells, unstained)) if settings.border == "drop" else Segmentation(
+        labels, cells, unstained
+    )  # fmt: skip
+
+
+def without_border(found: Segmentation) -> Segmentation:
+    """The cells that touch no border, numbered anew.
+
+    Parameters
+    ----------
+    found : Segmentation
+        All cells.
+
+    Returns
+    -------
+    Segmentation
+        The others.
+    """
+    wanted = np.ones(len(found.unstained), bool)
+    wanted[at_border(found.cells)] = False
+    cells = kept(found.cells, wanted)
+    there = np.unique(cells)
+    nuclei = kept(found.nuclei, wanted)
+    both = renumbered(np.stack([cells, nuclei]).reshape(2 * cells.shape[0], -1)).reshape(2, *cells.shape)
+    return Segmentation(both[1], both[0], found.unstained[there if there[0] == 0 else np.append(0, there)])
+
+
+def check_picture(picture: NDArray[np.generic], which: str) -> None:
+    """Refuse what no segmentation can be made of.
+
+    Parameters
+    ----------
+    picture : ndarray
+        Pixels.
+    which : str
+        What the message calls it.
+    """
+    if picture.ndim != 2 or min(picture.shape, default=0) < 3 or picture.dtype.kind not in "buif":
+        raise ValueError(
+            f"{which} has shape {picture.shape} and dtype {picture.dtype}; give numbers of shape (height, width), "
+            "at least 3 x 3."
+        )
+    if picture.dtype.kind == "f" and not np.isfinite(picture).all():
+        raise ValueError(f"{which} holds NaN or infinite pixels; fill them first.")
