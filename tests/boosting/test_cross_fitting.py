@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from boosting.problems import make_problems, random_rows
-from nearboost import N3Classifier, UNNClassifier
+from boosting.problems import brute_force, make_problems, random_rows
+from nearboost import MAPBoostClassifier, MLNNClassifier, N3Classifier, UNNClassifier
 from nearboost.boosting import classifier
 from nearboost.boosting.engine import Learned, held_out_path
 from nearboost.boosting.newton import rank_examples
@@ -26,9 +27,9 @@ def choose(classes, groups=None, seed=0):
 def test_few_rows_are_all_held_out_once():
     classes = np.random.default_rng(0).integers(0, 3, 103)
     folds = choose(classes)
-    assert len(folds) == 5
+    assert len(folds) == 10
     assert sorted(np.concatenate(folds).tolist()) == list(range(103))
-    assert {len(fold) for fold in folds} == {20, 21}
+    assert {len(fold) for fold in folds} == {10, 11}
     for c in range(3):
         per_fold = [int((classes[fold] == c).sum()) for fold in folds]
         assert max(per_fold) - min(per_fold) <= 1
@@ -48,8 +49,8 @@ def test_of_many_rows_one_fold_is_held_out(monkeypatch):
     assert len(folds[0]) == 50
     per_class = np.bincount(classes[folds[0]], minlength=3) / np.bincount(classes)
     np.testing.assert_allclose(per_class, 0.05, atol=1 / np.bincount(classes).min())
-    assert [len(fold) for fold in choose(classes[:50])] == [10] * 5
-    assert [len(fold) for fold in choose(classes[:60])] == [12]
+    assert [len(fold) for fold in choose(classes[:50])] == [5] * 10
+    assert [len(fold) for fold in choose(classes[:60])] == [6]
 
 
 def test_groups_stay_whole():
@@ -57,7 +58,7 @@ def test_groups_stay_whole():
     classes, groups = rng.integers(0, 3, 200), rng.integers(0, 23, 200)
     folds = choose(classes, groups)
     assert sorted(np.concatenate(folds).tolist()) == list(range(200))
-    for a in range(5):
+    for a in range(10):
         for b in range(a):
             assert not set(groups[folds[a]]) & set(groups[folds[b]])
 
@@ -173,6 +174,29 @@ def test_held_out_rows_are_no_prototypes():
     problems = make_problems(X, classes, vote_weights="rank")
     ranking = rank_examples(problems.votes, problems.labels, problems.weights.hold_out(FOLD), 40)
     assert sorted(ranking) == list(range(80))
+
+
+@pytest.mark.parametrize("model", [N3Classifier(n_rounds=99), UNNClassifier(n_rounds=99), MLNNClassifier()])
+def test_held_out_rows_are_given_no_weight(model):
+    X, classes = random_rows(5, m=100, n_classes=3)
+    labels = labels_from_classes(classes, 3)
+    data = TrainingSet(
+        X, labels, ExampleWeights(np.ones(100), np.ones(100), np.zeros(100)), np.arange(100, dtype=np.int32)
+    )
+    learned = learn(data, brute_force(X, 6), data.weights.hold_out(FOLD), model._recipe(100, labels, 6), 99)
+    assert len(learned.voters) > 0
+    assert not np.isin(learned.voters, FOLD).any()
+
+
+@pytest.mark.parametrize("n_rounds", [20, 40, 160, None])
+@pytest.mark.parametrize("model", [MLNNClassifier(), MAPBoostClassifier(), N3Classifier(start="zero")])
+def test_tight_classes_are_judged_as_new_rows_are(model, n_rounds):
+    """One pick is enough for all of a class; it must not be the row that is then asked about."""
+    rng = np.random.default_rng(0)
+    centers, y = rng.normal(size=(40, 10)), rng.permutation(np.repeat(np.arange(40), 10))
+    X, new = (centers[y] + 0.05 * rng.normal(size=(400, 10)) for _ in range(2))
+    fitted = clone(model).set_params(n_rounds=n_rounds).fit(X, y)
+    assert fitted.held_out_accuracy_ == pytest.approx(fitted.score(new, y), abs=0.01)
 
 
 def test_the_held_out_risk_of_a_class_that_stopped_stays_put():

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from boosting.problems import brute_force, random_rows
-from nearboost import N3Classifier, UNNClassifier
+from nearboost import KNNClassifier, N3Classifier, UNNClassifier
 from reference import n3 as reference_n3
 from reference import unn as reference_unn
 
@@ -284,9 +285,30 @@ def test_pruning_is_fitting_with_fewer(model, kept, n):
     for a, b in zip(before, everything_learned(model), strict=True):
         np.testing.assert_array_equal(a, b)
     assert model.n_prototypes is None
-    assert pruned.n_neighbors_ == model.n_neighbors_
-    fresh = clone(model).set_params(n_prototypes=kept, n_neighbors=model.n_neighbors_).fit(X, Y)
-    assert_same_bits(pruned, fresh)
+    assert_same_bits(pruned, clone(model).set_params(n_prototypes=kept).fit(X, Y))
+
+
+@pytest.mark.parametrize("make", [N3Classifier, UNNClassifier])
+def test_pruning_chooses_the_number_of_neighbors_anew(make):
+    """As many as suit all rows would let all of a few prototypes vote on every query alike."""
+    rows, y = make_blobs(300, centers=3, cluster_std=0.5, random_state=0)
+    queries, truth = make_blobs(300, centers=3, cluster_std=0.5, random_state=0, shuffle=False)
+    pruned, fitted = make("auto").fit(rows, y).prune(6), make("auto", n_prototypes=6).fit(rows, y)
+    assert pruned.n_neighbors_ == fitted.n_neighbors_
+    np.testing.assert_array_equal(pruned.predict_proba(queries), fitted.predict_proba(queries))
+    assert pruned.score(queries, truth) > 0.95
+
+
+@pytest.mark.parametrize("n_neighbors", [2, 4, 15])
+def test_without_rounds_ties_are_those_of_the_plain_vote(n_neighbors):
+    """Sums of a start coefficient with all its digits would differ by rounding where votes tie."""
+    rng = np.random.default_rng(0)
+    rows, y, queries = rng.normal(size=(300, 2)), rng.integers(0, 7, 300), rng.normal(size=(1000, 2))
+    plain = KNNClassifier(n_neighbors).fit(rows, y)
+    shares = np.sort(plain.predict_proba(queries), axis=1)
+    assert (shares[:, -1] == shares[:, -2]).sum() > 100
+    model = UNNClassifier(n_neighbors, n_rounds=0).fit(rows, y)
+    np.testing.assert_array_equal(model.predict(queries), plain.predict(queries))
 
 
 def test_pruning_needs_a_fit_and_a_meaningful_number():

@@ -24,15 +24,15 @@ def test_seeds():
 
 
 def test_one_deal_gives_folds_and_the_part_that_is_held_out():
-    """A fifth either way: whole groups, each class spread evenly over the folds."""
+    """A tenth, or a fifth: whole groups, each class spread evenly over the folds."""
     rng = np.random.default_rng(0)
     groups = np.repeat(rng.permutation(200), 3)
     labels = labels_from_classes(groups % 4, 4)
     folds = deal_folds(labels, groups, np.random.RandomState(0))
-    for rows in (*folds, hold_out(labels, groups, 0)):
-        assert len(rows) == 120
+    for rows, share in [*((fold, 1) for fold in folds), (hold_out(labels, groups, 0), 2)]:
+        assert len(rows) == 60 * share
         assert not set(groups[rows]) & set(np.delete(groups, rows))
-        np.testing.assert_array_equal(np.bincount(labels.classes()[rows]), [30, 30, 30, 30])
+        np.testing.assert_array_equal(np.bincount(labels.classes()[rows]), [15 * share] * 4)
 
 
 def test_held_out_part_of_many_rows_and_of_few_groups(monkeypatch):

@@ -128,8 +128,8 @@ class ChangingMixin:
                 setattr(pruned, name, getattr(self, name))
         n_wanted = pruned._recipe(len(self._data.X), self._labels, self.n_neighbors_).n_prototypes
         wide_enough = self._graph_given or self._graph.n_neighbors >= ranking_width(len(self._data.X), n_wanted)
-        graph, _ = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
-        return pruned._train(self._data, self._kept, graph, self.n_neighbors_)
+        graph, n_neighbors = pruned._find_neighbors(self._data, self._graph if wide_enough else None)
+        return pruned._train(self._data, self._kept, graph, n_neighbors)
 
     def _changed(self) -> Any:
         changed: Any = anew(self)

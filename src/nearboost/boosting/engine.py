@@ -124,7 +124,8 @@ def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[n
 
     bounds = (np.log(1e-2), np.log(1e2))
     best = minimize_scalar(risk, bounds=bounds, method="bounded", options={"xatol": 1e-3})
-    return float(np.exp(best.x) / mean_total)
+    # With half of its digits zero, sums of ±s over any voters are exact, so that votes that tie have equal scores.
+    return float(np.float32(np.exp(best.x) / mean_total))
 
 
 def _pair_keys(matrix: csr_array) -> NDArray[np.int64]:
@@ -233,6 +234,16 @@ class ClassProblems:
         if self.plain_vote is None:
             return np.zeros(self.votes.n_rows)
         return self.start_coefficient * self.plain_vote.scores(column)
+
+    @property
+    def may_learn(self) -> NDArray[np.bool_]:
+        """Voters that may be given a coefficient: all but held-out rows.
+
+        These would be picked before any other. In a tight class a held-out row votes on all rows that are learned
+        from, while each of those votes on the others alone; and the row that is then scored is the one whose
+        voters were left without a weight.
+        """
+        return self.weights.sample > 0
 
     def graph(self) -> VoteGraph:
         """The votes as kernels take them: with long pointers, however many there are, lest these compile twice."""

@@ -73,7 +73,7 @@ class NewtonBooster:
         v = problems.weights.product
         count, squares = np.empty(n_voters, dtype=np.int64), np.empty(n_voters)
         newton.reverse_totals(self._graph, v, count, squares)
-        eligible = (count >= max(1, rule.min_reverse_neighbors)) & (squares > 0)
+        eligible = (count >= max(1, rule.min_reverse_neighbors)) & (squares > 0) & problems.may_learn
         self._examples = NewtonExamples(v, problems.weights.held_out, squares, eligible)
         # Every row as if it were on the rest's side, and nobody of the class voted on it: true of most rows.
         self._own_offset, self._rest_offset = rule.offsets(problems.labels)

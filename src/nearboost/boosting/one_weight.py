@@ -132,7 +132,7 @@ class EdgeBooster:
         units = np.where(self._mean_vote > FAINTEST, self._mean_vote, 1.0)
         self._relative_votes = self._graph.reverse_votes / units[voters]
         self._log_votes = np.log(self._relative_votes)
-        self._eligible = (members > 0) & (self._mean_vote > FAINTEST)
+        self._eligible = (members > 0) & (self._mean_vote > FAINTEST) & problems.may_learn
 
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> BoostingRun:
         """See the engine."""

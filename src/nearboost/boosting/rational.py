@@ -54,10 +54,10 @@ class RationalBooster:
         self._voters = _rows_of(problems.votes)
         self._members = _rows_of(problems.reverse)
         self._squares, self._eligible = [], []
-        for members in self._members:
+        for members, may_learn in zip(self._members, problems.may_learn, strict=True):
             learning = [(i, b) for i, b in members if self._v[i] > 0]
             self._squares.append(sum((self._v[i] * b * b for i, b in learning), Fraction(0)))
-            self._eligible.append(len(learning) >= max(1, rule.min_reverse_neighbors))
+            self._eligible.append(may_learn and len(learning) >= max(1, rule.min_reverse_neighbors))
 
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> BoostingRun:
         """See the engine."""

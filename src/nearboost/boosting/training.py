@@ -2,8 +2,9 @@
 
 Each step is one function over small immutable records; nothing here knows about estimators. Cross-fitting gives
 honest scores of training rows without another search: the weights of a row's neighbours were fitted on its own
-label, so leaving the row out of the vote is not enough. The rows of a fold keep voting but are left out of every
-sum while the weights are learned; scored afterwards, they are as good as new.
+label, so leaving the row out of the vote is not enough. The rows of a fold keep the vote that all have from the
+start, but no weight is learned for them and they are left out of every sum; scored afterwards, they are as good as
+new.
 """
 
 from dataclasses import dataclass, replace

@@ -76,7 +76,7 @@ class UniversalBooster:
         learning = problems.weights.product > 0
         members = np.concatenate([[0], np.cumsum(learning[self._graph.reverse])])
         counts = members[self._graph.reverse_ptr[1:]] - members[self._graph.reverse_ptr[:-1]]
-        self._eligible = counts >= max(1, rule.min_reverse_neighbors)
+        self._eligible = (counts >= max(1, rule.min_reverse_neighbors)) & problems.may_learn
 
     def boost(self, column: int, n_rounds: int, draws: NDArray[np.float64], advance: Advance) -> BoostingRun:
         """See the engine."""

@@ -12,7 +12,7 @@ from nearboost.base.validation import check_map
 from nearboost.problem.targets import Labels, labels_from_classes
 
 FEW_ROWS = 10_000  # up to here every row is held out once, in folds; beyond, one fold of so many rows at most
-N_FOLDS = 5
+N_FOLDS = 10  # where every row is held out once
 SHARE, ENOUGH = 5, 20_480  # a single part is a fifth of the rows, or so many
 TINY, SMALL, LARGE = 300, 800, 3_000  # rows, for cross-fitting every choice
 MOST_HELD_OUT = 1_000  # rows of a fold, of a large set
@@ -64,7 +64,7 @@ def most_groups(labels: Labels, groups: NDArray[np.integer]) -> NDArray[np.int64
 def deal_folds(
     labels: Labels, groups: NDArray[np.integer], random_state: np.random.RandomState
 ) -> list[NDArray[np.int64]]:
-    """Rows of each fold to cross-fit by: five folds that cover all rows, or one fold where there are many."""
+    """Rows of each fold to cross-fit by: ten folds that cover all rows, or one fold where there are many."""
     n_folds = max(N_FOLDS, -(-labels.n_rows // FEW_ROWS))
     fold_of_row = number_folds(labels, groups, n_folds, random_state.random_sample)
     folds = [np.flatnonzero(fold_of_row == fold) for fold in range(N_FOLDS)]
