@@ -41,7 +41,8 @@ def _curves(facts: dict[str, Any]) -> Element | None:
     numbers = [_number(column) for column in facts["columns"]]
     known = all(number is not None for number in numbers)
     places = [float(n) if n is not None and known else float(i) for i, n in enumerate(numbers)]
-    curves = [curve for row in facts["rows"] if (curve := _curve(row, places))]
+    drawn = [row for row in facts["rows"] if row["name"] not in facts["not_drawn"]]
+    curves = [curve for row in drawn if (curve := _curve(row, places))]
     if not curves:
         return None
     frame = Box(56, 16, WIDTH - LEGEND, HEIGHT - 48)

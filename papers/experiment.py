@@ -72,12 +72,14 @@ class Line:
 class Measure:
     """A measure in the table: its key among a point's measures, its title, and what it is multiplied by.
 
-    A measure that has a number for each class becomes a column for each class.
+    A measure that has a number for each class becomes a column for each class. What counts something else than the
+    others, such as the number of a sample, stands in the table only: it is not ``drawn``.
     """
 
     key: str
     title: str
     scale: float = 100.0
+    drawn: bool = True
 
 
 ACCURACY = Measure("accuracy", "top-1")

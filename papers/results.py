@@ -112,6 +112,7 @@ def make_facts(experiment: Experiment, runs: Sequence[dict[str, Any]]) -> Facts:
         "measure": printed.measure if printed.name == experiment.name and printed.measure else ", ".join(titles),
         "varies": experiment.varies,
         "is_figure": experiment.is_figure,
+        "not_drawn": [measure.title for measure in experiment.measures if not measure.drawn],
         **table(printed, ours),
         "claims": claims(experiment, results),
         "failed": [

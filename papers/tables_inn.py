@@ -212,7 +212,7 @@ FIGURE_1 = Experiment(
         Measure("weight", "weight", 1.0),
         Measure("own_weight", "weight of the right person so far", 1.0),
         Measure("residual", "share of the face not rebuilt", 1.0),
-        Measure("sample", "training face", 1.0),
+        Measure("sample", "training face", 1.0, drawn=False),
     ),
     varies="term",
     xs=tuple(range(1, 9)),

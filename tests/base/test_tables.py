@@ -1,8 +1,10 @@
 """Tables: what spreadsheets would run is text, and is read again as it was."""
 
+import sys
+
 import pytest
 
-from nearboost.base.tables import escaped, format_columns, unescaped
+from nearboost.base.tables import check_table_name, escaped, format_columns, unescaped
 from nearboost.datasets.tables import read_csv
 
 FORMULAS = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=1", "''@x"]
@@ -27,3 +29,10 @@ def test_a_table_is_read_as_it_was_written(tmp_path):
     assert "'=1+1,'+1" in path.read_text(encoding="utf-8")
     table = read_csv(path)
     assert table.columns == {"name": names, "label": ["-1", "+1", "a", "@b"]}
+
+
+def test_parquet_without_its_package_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"nearboost\[tables\]"):
+        check_table_name(tmp_path / "answers.parquet")
+    check_table_name(tmp_path / "answers.csv")

@@ -304,3 +304,15 @@ def test_all_endings_of_images_count_everywhere(tmp_path):
     found = find_images(tmp_path)
     assert len(found) == 4
     assert {Path(path) for path in found} == set(find_files(tmp_path))
+
+
+@pytest.mark.parametrize("names", [("faces.mat",), ("a.npz", "b.MAT", "c.parquet")])
+def test_a_folder_of_row_files_names_them(tmp_path, names):
+    for name in names:
+        (tmp_path / name).write_bytes(b"rows")
+    (tmp_path / "README.txt").write_text("about")
+    with pytest.raises(DataError, match=f"holds files of rows, {', '.join(names)}; give .*{names[0]}"):
+        open_dataset(tmp_path)
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(DataError, match=f"holds files of rows, {names[0]}"):
+        open_dataset(tmp_path)

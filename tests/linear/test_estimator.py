@@ -343,9 +343,10 @@ def test_wrong_input():
         SLNDClassifier().fit(X, Y, sample_weight=Y == 1)
     with pytest.raises(ValueError, match=r"groups has shape .* but there are 400 samples"):
         SLNDClassifier().fit(X, Y, groups=[1, 2])
-    for groups in ([None] * 400, np.array([None, "a", 1, 2] * 100, dtype=object)):
-        with pytest.raises(ValueError, match="groups cannot be sorted; give numbers or texts, all of one kind"):
-            SLNDClassifier().fit(X, Y, groups=groups)
+    with pytest.raises(ValueError, match="groups has None for row 0; give every sample a group"):
+        SLNDClassifier().fit(X, Y, groups=[None] * 400)
+    with pytest.raises(ValueError, match="groups cannot be sorted; give numbers or texts, all of one kind"):
+        SLNDClassifier().fit(X, Y, groups=np.array(["a", 1, 2, 3] * 100, dtype=object))
     with pytest.raises(ValueError, match='With a matrix of labels class_weight must be "balanced" or None'):
         SLNDClassifier(class_weight={0: 2.0}).fit(X, np.eye(4, dtype=int)[Y])
     with pytest.raises(ValueError, match='loss="multinomial" needs one label per sample'):

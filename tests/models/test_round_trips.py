@@ -176,3 +176,19 @@ def test_every_public_estimator_can_be_saved():
 def test_every_name_of_the_table_is_there():
     for name in MODULES:
         assert class_of(name).__name__ == name.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("kind", ["N3Classifier", "INNClassifier", "SRCClassifier", "CRCClassifier", "Gist"])
+def test_progress_is_not_kept(kind, tmp_path, capsys):
+    """Whether somebody watched a fit changes neither the bytes nor what later calls print."""
+    files = [tmp_path / f"{verbose}.nb" for verbose in (0, 1)]
+    for verbose, file in enumerate(files):
+        if kind == "Gist":
+            model = nearboost.features.Gist(verbose=verbose).fit(pictures())
+        else:
+            model = getattr(nearboost, kind)(verbose=verbose).fit(*rows())
+        save(model, file)
+    capsys.readouterr()
+    assert files[0].read_bytes() == files[1].read_bytes()
+    load(files[1]).transform(pictures()) if kind == "Gist" else load(files[1]).predict(queries())
+    assert capsys.readouterr().err == ""

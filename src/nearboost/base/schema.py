@@ -107,11 +107,18 @@ def random_state(state: Sequence[Any], where: str) -> np.random.RandomState:
     return generator
 
 
+class Quiet(Either):
+    """Whether progress is shown, which whoever watches a fit decides: models in files show none."""
+
+    def kept(self, value: Any) -> Any:
+        return 0
+
+
 PLAIN = Plain()
 # What these parameters may be in all classes of ours; everything else is checked by the class itself.
 COMMON: Mapping[str, Spec] = {
     "n_jobs": Nullable(Either(Integer(-1024, -1), Integer(1, 1024))),
-    "verbose": Either(Flag(), Integer(0, 1000)),
+    "verbose": Quiet(Flag(), Integer(0, 1000)),
 }
 
 

@@ -54,9 +54,11 @@ def format_columns(columns: Columns) -> str:
 
 
 def check_table_name(path: Path) -> None:
-    """The ending says what to write; a mistake is reported before any work."""
+    """The ending says what to write; a mistake, and a package that is not there, are reported before any work."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"{path} has no ending that says what to write; use .csv or .parquet.")
+    if path.suffix.lower() == ".parquet":
+        needs_parquet()
     check_target(path)
 
 
@@ -66,14 +68,16 @@ def write_table(path: Path, columns: Columns) -> None:
     if path.suffix.lower() == ".csv":
         write_text(path, format_columns(columns))
         return
+    pyarrow, parquet = needs_parquet()
     with whole_file(path) as made:
-        _write_parquet(made, columns)
+        parquet.write_table(pyarrow.table({name: list(values) for name, values in columns.items()}), made)
 
 
-def _write_parquet(path: Path, columns: Columns) -> None:
+def needs_parquet() -> tuple[Any, Any]:
+    """The package that reads and writes Parquet files, and its part for these."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
         raise ImportError('Parquet files need one more package: pip install "nearboost[tables]"') from error
-    parquet.write_table(pyarrow.table({name: list(values) for name, values in columns.items()}), path)
+    return pyarrow, parquet

@@ -1,7 +1,11 @@
 """Small words for sentences: counts with their noun, times that are known roughly, texts of strangers."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from heapq import nlargest
 
+MOST_COMPARED = 50  # names, letter by letter, which takes long
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -24,6 +28,23 @@ def roughly(seconds: float) -> str:
         return "less than a minute"
     minutes = max(1, round(seconds / 60))
     return f"about {counted(minutes, 'minute')}" if minutes < 100 else f"about {seconds / 3600:.1f} hours"
+
+
+def near_names(name: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """The names most like one that is not known, the likest first; those that share most groups of letters.
+
+    >>> near_names("beech/17.jpg", ["beach/17.jpg", "beach/71.jpg", "forest/17.jpg", "x"], 2)
+    ['beach/17.jpg', 'beach/71.jpg']
+    """
+    wanted = _groups_of_letters(name)
+    shared = ((len(wanted & _groups_of_letters(one)), one) for one in known)
+    likely = nlargest(MOST_COMPARED, shared, key=lambda pair: pair[0])
+    return get_close_matches(name, [one for _, one in likely], n=n)
+
+
+def _groups_of_letters(text: str) -> set[str]:
+    """All pairs of letters that follow each other."""
+    return {text[i : i + 2] for i in range(len(text) - 1)}
 
 
 def printable(text: str) -> str:

@@ -16,7 +16,7 @@ def fit(
         str | None,
         typer.Option(
             help="Image descriptor: fisher, gist, pixels, bif, bag, pyramid, embedding:FILE.",
-            show_default="gist; none for vectors",
+            show_default="fisher; none for vectors",
         ),
     ] = None,
     method: Annotated[

@@ -9,6 +9,7 @@ from pathlib import Path
 from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.datasets.dataset import DataError
 
+VECTOR_ENDINGS = (".npy", ".npz", ".mat", ".parquet")
 MASK_ENDING = "_mask"  # of a file's name without its suffix, in any case
 
 
@@ -109,6 +110,11 @@ def subfolder(folder: Path, *names: str) -> Path | None:
 def file_in(folder: Path, *names: str) -> Path | None:
     """The first of its files that has one of these names, in capital letters or small ones."""
     return _named([Path(entry.path) for entry in _entries(folder) if _is_file(entry)], names)
+
+
+def files_ending(folder: Path, endings: tuple[str, ...]) -> list[str]:
+    """The names of its files that end so, in capital letters or small ones."""
+    return [one.name for one in _entries(folder) if one.name.lower().endswith(endings) and _is_file(one)]
 
 
 def _named(paths: list[Path], names: Sequence[str]) -> Path | None:

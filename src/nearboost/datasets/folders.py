@@ -9,9 +9,11 @@ import numpy as np
 from nearboost.base.words import counted
 from nearboost.datasets.dataset import DataError, Dataset, as_labels, join_names
 from nearboost.datasets.files import (
+    VECTOR_ENDINGS,
     Found,
     existing_folder,
     file_in,
+    files_ending,
     find_images,
     masks_beside,
     subfolder,
@@ -48,6 +50,7 @@ def read_image_folder(path: str | os.PathLike[str], class_of: ClassOf = str, nam
             labels += [label] * len(images)
             parts += [part] * len(images)
     if not labels:
+        _refuse_rows(root)
         raise DataError(f"{root} holds no images in its subfolders; expected {EXPECTED}.")
     if others:
         notes.append(f"Left out folders that are not classes of the set: {join_names(sorted(set(others)))}.")
@@ -137,9 +140,18 @@ def class_folders(folder: Path) -> list[Path]:
     classes = subfolders(folder)
     if classes:
         return classes
+    _refuse_rows(folder)
     n_images = len(find_images(folder, deep=False))
     where = f"{counted(n_images, 'image')} but no subfolders" if n_images else "neither images nor subfolders"
     raise DataError(f"{folder} holds {where}; expected {EXPECTED}.")
+
+
+def _refuse_rows(folder: Path) -> None:
+    """Files of rows without images are data themselves, one by one; they are named."""
+    names = files_ending(folder, VECTOR_ENDINGS)
+    if names and not find_images(folder, deep=False):
+        one = "it" if len(names) == 1 else "one of them"
+        raise DataError(f"{folder} holds files of rows, {join_names(names, 5)}; give {one}: {folder / names[0]}.")
 
 
 def image_dataset(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.validation import check_map
 from nearboost.datasets.dataset import DataError, Dataset, as_labels
-from nearboost.datasets.files import file_in
+from nearboost.datasets.files import VECTOR_ENDINGS, file_in
 from nearboost.datasets.mat import read_mat
 from nearboost.datasets.parquet import read_parquet
 from nearboost.datasets.tables import FILE_COLUMNS, LABEL_COLUMNS, LabelTable, read_csv, read_rows
@@ -19,7 +19,6 @@ BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file pass
 ROW_NAMES, LABEL_NAMES = ("x", "data", "features"), ("y", "labels", "label", "target")
 MOST_LABEL = 2**53  # beyond, floats skip whole numbers
 PARTS = ("x_train", "y_train", "x_test", "y_test")
-VECTOR_ENDINGS = (".npy", ".npz", ".mat", ".parquet")
 EXPECTED_ARRAYS = "X and y, or X_train, y_train, X_test and y_test"
 
 

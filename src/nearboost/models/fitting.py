@@ -61,7 +61,7 @@ def fit_model(
     Parameters
     ----------
     dataset : all its items are fitted to
-    features : a name of `find_descriptor`, for images; None means Gist
+    features : a name of `find_descriptor`, for images; None means `DEFAULT`
     method : a name of `find_method`, perhaps with settings; None means `default_method`
     scale : whether features get mean 0 and deviation 1 first
     store : folder where rows of images are kept and found again; None keeps none

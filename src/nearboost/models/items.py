@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,16 +11,10 @@ from numpy.typing import NDArray
 
 from nearboost.base.image_set import ImageSet
 from nearboost.base.validation import check_choice
+from nearboost.base.words import near_names
 from nearboost.datasets import DataError, Dataset, open_dataset
-from nearboost.datasets.files import IMAGE_ENDINGS, Found, find_images
-from nearboost.datasets.vectors import (
-    ROW_NAMES,
-    VECTOR_ENDINGS,
-    check_finite,
-    load_array,
-    load_arrays,
-    names_beside,
-)
+from nearboost.datasets.files import IMAGE_ENDINGS, VECTOR_ENDINGS, Found, find_images
+from nearboost.datasets.vectors import ROW_NAMES, check_finite, load_array, load_arrays, names_beside
 from nearboost.models.model import Model, as_floats
 from nearboost.models.origins import make_marks, row_digests
 
@@ -66,10 +59,12 @@ def known_marks(model: Model) -> NDArray[np.uint64]:
 
 def find_names(names: Sequence[str], known: NDArray[np.str_] | Sequence[str]) -> NDArray[np.intp]:
     """Where items of these names are."""
+    listed = list(map(str, known))
+    there = set(listed)
     for name in names:
-        if name not in known:
-            near = get_close_matches(name, list(known), n=3) or [str(known[0])]
-            alike = ", ".join(map(repr, map(str, near)))
+        if name not in there:
+            near = near_names(name, listed) or listed[:1]
+            alike = ", ".join(map(repr, near))
             raise DataError(f"No item is called {name!r}; names are such as {alike}.")
     return np.flatnonzero(np.isin(known, names))
 

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from nearboost.base.validation import check_choice, check_labels, plain
+from nearboost.problem.groups import name_groups
 
 Weights = NDArray[np.float64]
 
@@ -242,10 +243,7 @@ def number_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32]:
     """The group number of each row; None makes each row a group of its own."""
     if groups is None:
         return np.arange(n_rows, dtype=np.int32)
-    given = np.asarray(groups)
-    if given.shape != (n_rows,):
-        raise ValueError(f"groups has shape {given.shape} but there are {n_rows} samples; give one per sample.")
-    return unique_values("groups", given)[1].astype(np.int32)
+    return unique_values("groups", name_groups(groups, n_rows))[1].astype(np.int32)
 
 
 def count_outside(groups: NDArray[np.integer]) -> int:
@@ -314,11 +312,7 @@ class GivenRows:
         """What users give, checked; ``X`` and ``y`` are arrays already."""
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
         weight = None if sample_weight is None else as_weights(sample_weight, len(X))
-        names = None if groups is None else np.asarray(groups)
-        if names is not None and names.shape != (len(X),):
-            raise ValueError(
-                f"groups has shape {names.shape} but there are {len(X)} samples; give one per sample."
-            )
+        names = None if groups is None else name_groups(groups, len(X))
         if weight is None or weight.all():
             return cls(X, y, weight, names)
         return cls(X[weight > 0], y, weight, None if names is None else names[weight > 0])
