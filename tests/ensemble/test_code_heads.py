@@ -5,6 +5,7 @@ import pytest
 
 from nearboost.ensemble import code_heads
 from nearboost.ensemble.code_heads import (
+    FARTHEST,
     N_TERMS,
     QUERIES_AT_ONCE,
     REGULARIZATION,
@@ -41,7 +42,7 @@ def test_heads(mode, seed, monkeypatch):
         monkeypatch.setattr(code_heads, "MOST_GAPS", 1)
         class_near = 11
     coded = CodedRows(X, classes, 4, weight)
-    codes = coded.code(Q, groups, own)
+    codes = coded.code(coded.halves(Q), groups, own)
     vote, residual = coded.scores(codes)
     for i, q in enumerate(Q):
         allowed = np.flatnonzero(groups != own[i])
@@ -55,11 +56,22 @@ def test_heads(mode, seed, monkeypatch):
     assert (codes.members[nobody, 2] == -1).all()
 
 
+@pytest.mark.parametrize("narrow", [0, 6])
+def test_halves_by_products_and_by_differences(narrow, monkeypatch):
+    monkeypatch.setattr(code_heads, "NARROW", narrow)
+    X, classes, weight, _, Q, _ = problem()
+    Q[1], Q[2] = 1e6, 1e15  # the latter is beyond the farthest
+    coded = CodedRows(X, classes, 4, weight)
+    squares = np.square(Q[:, np.newaxis].astype(np.float64) - coded.rows).sum(axis=2)
+    np.testing.assert_allclose(coded.halves(Q), np.minimum(squares / 2, FARTHEST), rtol=1e-5, atol=1e-5)
+
+
 def test_a_query_that_is_a_row():
     """Equal rows are no trouble, and all residuals of 0 leave nothing to tell."""
     X = np.zeros((6, 3), dtype=np.float32)
     coded = CodedRows(X, np.arange(6) % 2, 2, np.ones(6))
-    _, residual = coded.scores(coded.code(X, np.arange(6, dtype=np.int32), np.arange(6, dtype=np.int32)))
+    groups = np.arange(6, dtype=np.int32)
+    _, residual = coded.scores(coded.code(coded.halves(X), groups, groups))
     np.testing.assert_array_equal(residual, 0.0)
 
 

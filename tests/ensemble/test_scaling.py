@@ -20,3 +20,12 @@ def test_memory_is_that_of_a_copy_or_two(name, dtype):
     assert made < 1.7 * n_bytes
     assert np.abs(scaling.apply(X).std(axis=0) - 1).max() < 0.1
     np.testing.assert_array_equal(X, before)
+
+
+def test_ranks_lie_on_straight_lines_between_knots():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=700), rng.integers(0, 3, 700), np.zeros(700)])  # repeated knots
+    scaling = SCALINGS["normal ranks"](X, np.ones(len(X)))
+    Q = np.concatenate([X, 2 * X, rng.normal(scale=3, size=(300, 3))])
+    expected = [np.interp(Q[:, f], scaling.knots[f], scaling.heights[f]) for f in range(3)]
+    np.testing.assert_allclose(scaling.apply(Q), np.transpose(expected), atol=1e-6)

@@ -1,15 +1,17 @@
 """What has been learned, as three scores of a query and their sum."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.ensemble.code_heads import CodedRows, Codes
+from nearboost.ensemble.code_heads import NARROW, CodedRows, Codes
 from nearboost.ensemble.scaling import Components, Scaling
 from nearboost.ensemble.stacking import centred
 from nearboost.metric.landmarks import gaussian_kernel
 
+LEAST_QUERIES = 16  # that products are made of
 HEADS = ("vote", "residual", "linear")
 Rows = NDArray[np.float32]
 
@@ -40,23 +42,46 @@ class Answers:
     stack: NDArray[np.float64]
     coded: CodedRows
 
-    def kernel(self, X: NDArray[np.floating]) -> tuple[Rows, Rows]:
+    def kernel(self, X: NDArray[np.floating]) -> tuple[Rows, NDArray[np.floating]]:
         """Queries in the metric, and their kernel rows."""
-        rows = self.scaling.apply(X)
+        rows: NDArray[np.floating] = self.scaling.apply(X)
         if self.components is not None:
             rows = self.components.apply(rows)
-        kernel = gaussian_kernel(rows[:, : self.landmarks.shape[1]], self.landmarks, self.gamma)
-        return (kernel if self.of_kernel else rows[:, : len(self.matrix)]) @ self.matrix + self.offset, kernel
+        landmarks: NDArray[np.floating] = self.landmarks
+        matrix: NDArray[np.floating] = self.matrix
+        if matrix.shape[1] <= NARROW:  # rows may lie so close together that roundings decide who is the nearest
+            rows, landmarks, matrix = (one.astype(np.float64) for one in (rows, landmarks, matrix))
+        kernel = gaussian_kernel(rows[:, : landmarks.shape[1]], landmarks, self.gamma)
+        mapped = (kernel if self.of_kernel else rows[:, : len(matrix)]) @ matrix + self.offset
+        return mapped.astype(np.float32, copy=False), kernel
 
-    def code(self, X: NDArray[np.floating]) -> tuple[Rows, Rows, Codes]:
-        """Queries in the metric, their kernel rows and their codes."""
-        mapped, kernel = self.kernel(X)
-        nobody = np.zeros(len(self.coded.rows), dtype=np.int32), np.full(len(X), -1, dtype=np.int32)
-        return mapped, kernel, self.coded.code(mapped, *nobody)
+    def look_at(self, X: NDArray[np.floating]) -> "Looks":
+        """Queries as the heads see them."""
+        n_queries = len(X)
+        mapped, kernel = self.kernel(in_company(X))
+        halves, lines = self.coded.halves(mapped), kernel @ self.linear
+        nobody = np.zeros(len(self.coded.rows), dtype=np.int32), np.full(n_queries, -1, dtype=np.int32)
+        codes = self.coded.code(halves[:n_queries], *nobody)
+        return Looks(mapped[:n_queries], kernel[:n_queries], lines[:n_queries], codes)
 
     def scores(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """The weighted sum of the heads, one column for each class; 0 on average over classes."""
-        _, kernel, codes = self.code(X)
-        heads = np.stack([*self.coded.scores(codes), kernel @ self.linear])
+        seen = self.look_at(X)
+        heads = np.stack([*self.coded.scores(seen.codes), seen.lines])
         scores: NDArray[np.float64] = np.tensordot(self.stack, centred(heads), 1)
         return scores
+
+
+class Looks(NamedTuple):
+    """Queries in the metric, their kernel rows, what the linear head says of them, and their codes."""
+
+    mapped: Rows
+    kernel: NDArray[np.floating]
+    lines: NDArray[np.floating]
+    codes: Codes
+
+
+def in_company(X: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Queries, the last one repeated where they are few: products of one row are rounded in another way."""
+    missing = LEAST_QUERIES - len(X)
+    return X if missing <= 0 else np.concatenate([X, np.repeat(X[-1:], missing, axis=0)])

@@ -312,5 +312,5 @@ def coded_scores(
     heads = np.empty((2, len(held), coded.n_classes), dtype=np.float32)
     for piece in pieces_of(len(held), coded):
         rows = held[piece]
-        heads[:, piece] = coded.scores(coded.code(mapped[rows], groups, own_groups[rows]))
+        heads[:, piece] = coded.scores(coded.code(coded.halves(mapped[rows]), groups, own_groups[rows]))
     return heads

@@ -11,7 +11,10 @@ MOST_FOR_ALL = 1_500  # rows; beyond, the vote is among the nearest
 N_NEAR = 100
 MOST_GAPS = 2**27  # numbers, of distances within classes: half a gigabyte
 GAPS_PER_NUMBER = 64  # of the rows: distances of short rows are made for each query instead
-FARTHEST = 1e29  # half squared distance; what kernels take for a row that may not be picked lies beyond
+NARROW = 64  # features up to which distances are made from differences, at the price of products
+FARTHEST = np.float32(
+    1e29
+)  # half squared distance; what kernels take for a row that may not be picked lies beyond
 QUERIES_AT_ONCE, SCORES_AT_ONCE = 256, 2**24
 Rows = NDArray[np.float32]
 Groups = NDArray[np.int32]
@@ -49,14 +52,14 @@ class CodedRows:
         self.rows = np.ascontiguousarray(rows[self.order])
         self.classes, self.n_classes = classes[self.order], n_classes
         self.weight = weight[self.order]
-        self.norms = 0.5 * np.einsum("ij,ij->i", self.rows, self.rows)
+        self._measured = Measured(self.rows)
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=n_classes))])
         self.terms = term_weights()
         everything = np.array([0, len(rows)])
         self._all_rows: PartsWithGaps | NearbyParts
         self._by_class: PartsWithGaps | NearbyParts
         if len(rows) <= MOST_FOR_ALL:
-            gaps = gaps_within(self.rows, self.norms, everything)
+            gaps = gaps_within(self.rows, everything)
             self._all_rows = PartsWithGaps(self, everything, gaps)
             self._by_class = PartsWithGaps(self, self.starts, gaps.within(self.starts))
         else:
@@ -64,7 +67,7 @@ class CodedRows:
             most = min(MOST_GAPS, max(MOST_FOR_ALL**2, GAPS_PER_NUMBER * self.rows.size))
             few = np.sum(np.diff(self.starts) ** 2) <= most
             self._by_class = (
-                PartsWithGaps(self, self.starts, gaps_within(self.rows, self.norms, self.starts))
+                PartsWithGaps(self, self.starts, gaps_within(self.rows, self.starts))
                 if few
                 else NearbyParts(self, self.starts)
             )
@@ -80,14 +83,10 @@ class CodedRows:
 
     def halves(self, Q: Rows) -> Rows:
         """½|q − x|²."""
-        products = Q @ self.rows.T
-        np.subtract(self.norms, products, out=products)
-        products += 0.5 * np.einsum("ij,ij->i", Q, Q)[:, np.newaxis]
-        return kept_near(products)
+        return self._measured.halves(Q, np.empty((len(Q), len(self.rows)), dtype=np.float32))
 
-    def code(self, Q: Rows, groups: NDArray[np.int32], own_groups: NDArray[np.int32]) -> Codes:
-        """Codes of queries over rows of other groups; no row has the group −1."""
-        halves = self.halves(Q)
+    def code(self, halves: Rows, groups: Groups, own_groups: Groups) -> Codes:
+        """Codes of queries, given their ``halves``, over rows of other groups; no row has the group −1."""
         groups = groups[self.order]
         voters, _ = self._all_rows.code(halves, groups, own_groups)
         members, squares = self._by_class.code(halves, groups, own_groups)
@@ -115,7 +114,7 @@ class Gaps(NamedTuple):
         return Gaps(self.values, firsts * (stride + 1), np.full(len(firsts), stride))
 
 
-def gaps_within(rows: Rows, norms: Rows, starts: NDArray[np.int64]) -> Gaps:
+def gaps_within(rows: Rows, starts: NDArray[np.int64]) -> Gaps:
     """All distances within parts of the rows; each row's padded to whole vectors."""
     from nearboost.kernels.class_codes import LANES
 
@@ -125,11 +124,8 @@ def gaps_within(rows: Rows, norms: Rows, starts: NDArray[np.int64]) -> Gaps:
     values = np.zeros(places[-1] + LANES, dtype=np.float32)  # kernels may read a vector more
     for part, (start, size, stride) in enumerate(zip(starts[:-1], sizes, strides, strict=True)):
         own = values[places[part] : places[part + 1]].reshape(size, stride)[:, :size]
-        part_rows, part_norms = rows[start : start + size], norms[start : start + size]
-        np.matmul(part_rows, part_rows.T, out=own)
-        np.subtract(part_norms, own, out=own)
-        own += part_norms[:, np.newaxis]
-        kept_near(own)
+        part_rows = rows[start : start + size]
+        Measured(part_rows).halves(part_rows, own)
     return Gaps(values, places[:-1], strides)
 
 
@@ -163,9 +159,7 @@ class NearbyParts:
 
         picks, squares = room_for(len(halves), len(self.starts) - 1)
         of = self.of
-        kernels.code_nearby(
-            halves, groups, own_groups, self.starts, of.rows, of.norms, N_NEAR, of.terms, picks, squares
-        )
+        kernels.code_nearby(halves, groups, own_groups, self.starts, of.rows, N_NEAR, of.terms, picks, squares)
         return picks, squares
 
 
@@ -177,10 +171,30 @@ def room_for(n_queries: int, n_parts: int) -> tuple[NDArray[np.int32], Rows]:
     )
 
 
-def kept_near(halves: Rows) -> Rows:
-    """From 0 to the farthest, where also goes what overflowed: kernels compare numbers only."""
-    np.fmin(halves, FARTHEST, out=halves)
-    return np.maximum(halves, 0.0, out=halves)
+class Measured:
+    """Rows that others are measured from: half squared distances, at most FARTHEST."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._columns = np.ascontiguousarray(rows.T) if rows.shape[1] <= NARROW else None
+        self._norms = half_norms(rows)
+
+    def halves(self, Q: Rows, out: Rows) -> Rows:
+        """½|q − x|²: from differences where features are few, as rows may lie close together then."""
+        from nearboost.kernels import class_codes as kernels
+
+        if self._columns is not None:
+            kernels.halves_from_differences(Q, self._columns, FARTHEST, out)
+        else:
+            np.matmul(Q, self.rows.T, out=out)
+            kernels.halves_from_products(out, half_norms(Q), self._norms, FARTHEST)
+        return out
+
+
+def half_norms(rows: Rows) -> Rows:
+    """½|x|²."""
+    norms: Rows = 0.5 * np.einsum("ij,ij->i", rows, rows)
+    return norms
 
 
 def relative_residuals(squares: NDArray[Any]) -> Rows:

@@ -112,10 +112,10 @@ def explain_rows(
 ) -> list[StackedExplanation]:
     """One explanation for each query; ``landmark_rows`` where those of the linear head are asked for."""
     coded, (by_vote, by_residual, by_line) = answers.coded, answers.stack
-    mapped, kernel, codes = answers.code(X)
-    lines = by_line * (kernel @ answers.linear).astype(np.float64)
+    seen = answers.look_at(X)
+    codes, lines = seen.codes, by_line * seen.lines.astype(np.float64)
     explanations = []
-    for i, query in enumerate(mapped):
+    for i, query in enumerate(seen.mapped):
         found = weigh_rows(coded, query, codes.voters[i], codes.members[i], codes.squares[i])
         distances = np.linalg.norm(coded.rows[found.rows].astype(np.float64) - query, axis=1)
         order = np.argsort(distances, kind="stable")
@@ -124,7 +124,7 @@ def explain_rows(
         total = votes.sum() + residuals.sum() + others.sum()
         terms = None
         if landmark_rows is not None:
-            terms = by_line * kernel[i, :, np.newaxis].astype(np.float64) * answers.linear
+            terms = by_line * seen.kernel[i, :, np.newaxis].astype(np.float64) * answers.linear
         explanations.append(
             StackedExplanation(
                 representatives[coded.order[found.rows[order]]],

@@ -15,40 +15,40 @@ import numpy as np
 
 from nearboost.base.compiling import kernel
 from nearboost.kernels.arrays import copy, kth_smallest
+from nearboost.kernels.vectors import FAR, LANES, subtract_row
 
-LANES = 16  # what scores are padded to a multiple of
-FAR = np.float32(1e30)  # of rows that may not be picked, and of what pads; distances are far below
-NOWHERE = np.int32(2**31 - 1)
-
-
-@kernel(fastmath=True)
-def subtract_row(scores, row, weight):
-    """One term more in the scores, and the lowest."""
-    lowest = FAR
-    for j in range(scores.size):
-        score = scores[j] - weight * row[j]
-        scores[j] = score
-        lowest = min(lowest, score)
-    return lowest
-
-
-@kernel(fastmath=True)
-def lowest_of(scores):
-    lowest = FAR
-    for j in range(scores.size):
-        lowest = min(lowest, scores[j])
-    return lowest
+NOTHING, HALF = np.float32(0.0), np.float32(0.5)
+CODES_AT_ONCE = 4  # whose scores stay in the nearest cache
 
 
 @kernel
-def first_at(scores, lowest):
-    """The first place with the lowest score."""
-    place, j = NOWHERE, np.int32(0)
-    for k in range(scores.size):
-        here = j if scores[k] <= lowest else NOWHERE
-        place = min(place, here)
-        j = np.int32(j + 1)
-    return place
+def in_reach(half, farthest):
+    """From 0 to the farthest, where also goes what overflowed: comparisons are of numbers only."""
+    half = half if half < farthest else farthest
+    return half if half > NOTHING else NOTHING
+
+
+@kernel
+def halves_from_products(products, own_norms, norms, farthest):
+    """½|q − x|² in place of q·x, given ½|q|² and ½|x|²."""
+    for q in range(products.shape[0]):
+        for j in range(products.shape[1]):
+            products[q, j] = in_reach(own_norms[q] + norms[j] - products[q, j], farthest)
+
+
+@kernel
+def halves_from_differences(Q, columns, farthest, halves):
+    """½|q − x|², given each feature of all x: the same for a query in any company."""
+    for q in range(Q.shape[0]):
+        own = halves[q]
+        for j in range(own.size):
+            own[j] = NOTHING
+        for f in range(Q.shape[1]):
+            value, column = Q[q, f], columns[f]
+            for j in range(own.size):
+                own[j] += (value - column[j]) * (value - column[j])
+        for j in range(own.size):
+            own[j] = in_reach(HALF * own[j], farthest)
 
 
 @kernel
@@ -61,20 +61,20 @@ def take_allowed(halves, groups, own_group, scores):
 
 
 @kernel
-def code_by_rows(scores, gaps, place, stride, weights, picks):
-    """The picks of a code, given the half squared distances between all rows; False where none is allowed.
+def pick_rows(scores, gaps, place, stride, weights, picks):
+    """The picks of some codes, one term of all of them after the other: a processor works on several at once.
 
-    Those of row r begin at ``place + r·stride``.
+    Half squared distances from row r to all rows begin at ``place + r·stride``.
     """
-    lowest = lowest_of(scores)
-    if lowest >= FAR / 2:
-        return False
+    n_codes, width = scores.shape
+    for i in range(n_codes):
+        picks[i, 0] = subtract_row(scores[i], scores[i], NOTHING)
     for t in range(weights.size):
-        pick = first_at(scores, lowest)
-        picks[t] = pick
-        start = place + pick * stride
-        lowest = subtract_row(scores, gaps[start : start + scores.size], weights[t])
-    return True
+        for i in range(n_codes):
+            start = place + picks[i, t] * stride
+            pick = subtract_row(scores[i], gaps[start : start + width], weights[t])
+            if t + 1 < weights.size:
+                picks[i, t + 1] = pick
 
 
 @kernel
@@ -93,12 +93,12 @@ def total_of(weights):
 
 @kernel
 def squared_residual(halves, scores, picks, weights, total):
-    """Of the weighted mean of the picked rows, see above."""
-    residual = 0.0
+    """Of the weighted mean of the picked rows, see above; ``total`` is W."""
+    residual, share = 0.0, 1.0 / total
     for t in range(weights.size):
         before, after = halves[picks[t]], scores[picks[t]]
-        residual += weights[t] / total * (2.0 * before - (before - after) / total)
-    return max(residual, 0.0)
+        residual += weights[t] * (2.0 * before - (before - after) * share)
+    return max(residual * share, 0.0)
 
 
 @kernel
@@ -108,22 +108,32 @@ def code_classes(halves, groups, own_groups, starts, gaps, places, strides, weig
     The distances of row r of class c to those of its class begin at ``places[c] + r·strides[c]`` of ``gaps``; what
     follows them up to a whole vector may be anything finite.
     """
-    n_classes, total = starts.size - 1, total_of(weights)
-    for c in range(n_classes):  # class by class, whose distances then stay in the caches
+    n_queries, total = halves.shape[0], total_of(weights)
+    for c in range(starts.size - 1):  # class by class, whose distances then stay in the caches
         first, stop = starts[c], starts[c + 1]
-        size = stop - first
-        scores = np.empty(-(-size // LANES) * LANES, dtype=np.float32)
-        own_rows = groups[first:stop]
-        for q in range(halves.shape[0]):
-            own_halves, own_picks = halves[q, first:stop], picks[q, c]
-            take_allowed(own_halves, own_rows, own_groups[q], scores)
-            if code_by_rows(scores, gaps, places[c], strides[c], weights, own_picks):
-                squares[q, c] = squared_residual(own_halves, scores, own_picks, weights, total)
-                for t in range(weights.size):
-                    own_picks[t] += first
-            else:
-                none_of(own_picks)
-                squares[q, c] = np.nan
+        scores = np.empty((CODES_AT_ONCE, -(-(stop - first) // LANES) * LANES), dtype=np.float32)
+        for start in range(0, n_queries, CODES_AT_ONCE):
+            some = range(start, min(start + CODES_AT_ONCE, n_queries))
+            for q in some:
+                take_allowed(halves[q, first:stop], groups[first:stop], own_groups[q], scores[q - start])
+            own_picks = picks[start : some.stop, c]
+            pick_rows(scores[: len(some)], gaps, places[c], strides[c], weights, own_picks)
+            for q in some:
+                squares[q, c] = finish_code(
+                    halves[q, first:stop], scores[q - start], weights, total, first, picks[q, c]
+                )
+
+
+@kernel
+def finish_code(halves, scores, weights, total, first, picks):
+    """The squared residual; picks are counted from the first of all rows."""
+    if scores.size == 0 or scores[picks[0]] >= FAR / 2:
+        none_of(picks)
+        return np.nan
+    square = squared_residual(halves, scores, picks, weights, total)
+    for t in range(weights.size):
+        picks[t] += first
+    return square
 
 
 @kernel
@@ -161,34 +171,33 @@ def find_near(halves, groups, own_group, lows, found, values, near):
 
 
 @kernel(fastmath=True)
-def gaps_from(X, norms, rows, place, gaps):
+def gaps_from(X, rows, place, gaps):
     """½|s − x|² of the row at a place to all of some rows."""
     own = X[rows[place]]
     for i in range(rows.size):
-        other, product = X[rows[i]], np.float32(0.0)
+        other, square = X[rows[i]], NOTHING
         for f in range(own.size):
-            product += own[f] * other[f]
-        gaps[i] = norms[rows[place]] + norms[rows[i]] - product
+            square += (own[f] - other[f]) * (own[f] - other[f])
+        gaps[i] = HALF * square
 
 
 @kernel
-def code_among(scores, X, norms, rows, made, made_at, weights, picks):
+def code_among(scores, X, rows, made, made_at, weights, picks):
     """The places of a code's picks among some rows, whose distances are made when they are needed."""
     for i in range(made_at.size):
         made_at[i] = -1
-    n_made, lowest = 0, lowest_of(scores)
+    n_made, pick = 0, subtract_row(scores, scores, NOTHING)
     for t in range(weights.size):
-        pick = first_at(scores, lowest)
         picks[t] = pick
         if made_at[pick] < 0:
             made_at[pick] = n_made
-            gaps_from(X, norms, rows, pick, made[n_made])
+            gaps_from(X, rows, pick, made[n_made])
             n_made += 1
-        lowest = subtract_row(scores, made[made_at[pick]], weights[t])
+        pick = subtract_row(scores, made[made_at[pick]], weights[t])
 
 
 @kernel
-def code_nearby(halves, groups, own_groups, starts, X, norms, n_near, weights, picks, squares):
+def code_nearby(halves, groups, own_groups, starts, X, n_near, weights, picks, squares):
     """As `code_classes`, each code among the nearest rows of the class alone, without distances made before."""
     n_classes, total, n_terms = starts.size - 1, total_of(weights), weights.size
     width = -(-n_near // LANES) * LANES
@@ -212,7 +221,7 @@ def code_nearby(halves, groups, own_groups, starts, X, norms, n_near, weights, p
                 near[i] += first
                 before[i] = halves[q, near[i]]
             copy(before, padded)
-            code_among(padded, X, norms, near[:n], made, made_at, weights, own_picks)
+            code_among(padded, X, near[:n], made, made_at, weights, own_picks)
             squares[q, c] = squared_residual(before, padded, own_picks, weights, total)
             for t in range(n_terms):
                 own_picks[t] = near[own_picks[t]]

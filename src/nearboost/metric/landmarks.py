@@ -22,8 +22,7 @@ ROWS_PER_BLOCK = 1024
 def gaussian_kernel(X: NDArray[Any], landmarks: NDArray[Any], gamma: float) -> NDArray[Any]:
     """exp(−γ|x − l|²) of each row and landmark."""
     lengths = np.einsum("ij,ij->i", landmarks, landmarks)
-    kernel: NDArray[Any] = X @ landmarks.T
-    kernel *= 2 * gamma
+    kernel: NDArray[Any] = (2 * gamma * X) @ landmarks.T
     kernel -= gamma * np.einsum("ij,ij->i", X, X)[:, np.newaxis]
     kernel -= gamma * lengths
     np.fmin(kernel, 0.0, out=kernel)
