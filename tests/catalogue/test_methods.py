@@ -59,6 +59,8 @@ def test_names_with_settings():
     assert method.make().get_params()["n_prototypes"] == 0.1
     assert method.make().get_params()["loss"] == "mat"
     assert method.title == "N3, n_prototypes = 0.1, loss = mat"
+    few = find_method("n3:n_prototypes=0.1:prototypes=centroids")
+    assert few.make().get_params()["prototypes"] == "centroids"
     fixed = find_method("rbf-svm:C=7").make()
     assert fixed.grid == {"gamma": (0.25, 1, 4)}
     assert fixed.estimator.C == 7

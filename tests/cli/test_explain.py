@@ -44,7 +44,7 @@ def test_explain_about_another_class(images, tmp_path):
     assert "is a folder; give one image" in refused("explain", images.model, images.data)
 
 
-@pytest.mark.parametrize("method", ["n3", "innc", "src"])
+@pytest.mark.parametrize("method", ["n3", "n3:n_prototypes=0.3:prototypes=centroids", "innc", "src"])
 def test_explain_rows(vectors, tmp_path, method):
     model = tmp_path / "model.nb"
     assert call("fit", vectors.data, "--method", method, "--out", model).code == Exit.DONE
@@ -55,6 +55,7 @@ def test_explain_rows(vectors, tmp_path, method):
         assert voter["name"] == f"row {voter['row']}"
         assert voter["label"] == labels[voter["row"]]
     printed = call("explain", model, vectors.data / "X.npy", "--row", 3, "--most", 2).out
+    assert ("centroids, each told by the item nearest to it" in printed) == ("centroids" in method)
     assert f"Said: {vote['said']}" in printed
     assert printed.startswith("Item: row 3\n")
     assert vote["name"] == "row 3"

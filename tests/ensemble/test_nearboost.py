@@ -10,7 +10,6 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearboost import N3Classifier, NearBoostClassifier
-from nearboost.ensemble.prototypes import share_out
 
 FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": "a code may take a repeated row twice, a weighted one once",
@@ -89,12 +88,6 @@ def test_a_tenth_of_the_rows(digits):
     assert set(few.voters_) < set(range(len(A)))
     assert few.score(B, b) > model.score(B, b) - 0.02
     assert few.held_out_accuracy_ == pytest.approx(few.score(B, b), abs=0.03)
-
-
-def test_rare_classes_take_prototypes_from_large_ones():
-    assert share_out(np.array([191, 1, 1, 0, 1, 6]), 10).tolist() == [6, 1, 1, 0, 1, 1]
-    assert share_out(np.array([50, 30, 20]), 11).tolist() == [6, 3, 2]
-    assert share_out(np.array([5, 1, 1]), 2).tolist() == [1, 1, 1]
 
 
 def test_report_tells_what_was_tried_and_chosen(digits):

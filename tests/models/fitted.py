@@ -66,6 +66,7 @@ CLASSIFIERS = {
     "unn": lambda: nb.UNNClassifier(),
     "unn soft": lambda: nb.UNNClassifier(5, soft_lambda=0.3, n_rounds=9),
     "unn of few": lambda: nb.UNNClassifier(5, n_prototypes=30),
+    "n3 of centroids": lambda: nb.N3Classifier(5, n_prototypes=30, prototypes="centroids"),
     "unn l1": lambda: nb.UNNClassifier(3, metric="l1", loss="mat", class_weight="balanced"),
     "n3": lambda: nb.N3Classifier(5, n_rounds=20),
     "n3 by codes, hnsw": lambda: nb.N3Classifier(15, vote_weights="inn", search="hnsw"),

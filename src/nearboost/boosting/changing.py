@@ -43,6 +43,7 @@ class ChangingMixin:
     _labels: Labels
     _graph: Neighbors
     _graph_given: bool
+    _of_centroids: bool
     _search: "NeighborSearch | None"
     _given_weight: NDArray[np.float64] | None
     _group_names: NDArray[Any] | None
@@ -146,6 +147,11 @@ class ChangingMixin:
     def _given(self) -> GivenRows:
         """What `fit` was given; several labels of samples of weight 0 are not kept, and make no difference."""
         self._check_holds_rows("fit it anew")
+        if self._of_centroids:
+            raise ValueError(
+                "Centroids are means of rows, which cannot be taken into or out of them; fit anew to the rows "
+                'wanted, or use prototypes="examples".'
+            )
         if self._graph_given:
             raise ValueError("The model was fitted with a graph of yours, which cannot be repaired; fit it anew.")
         if not hasattr(self, "_given_weight"):

@@ -120,6 +120,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         coding = find_coding(given.y)
         if coding.multilabel and not self._multilabel:
             raise ValueError("One weight for all classes needs one label per sample; use one_vs_all=True.")
+        if coding.multilabel and self.prototypes == "centroids":
+            raise ValueError('Centroids are of classes and need one label per sample; use prototypes="examples".')
         data = pose_problem(given, coding, self.class_weight)
         self.classes_ = coding.classes
         self._remember(given)
@@ -158,7 +160,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         else:
             wanted = int(self.n_neighbors)
         recipe = self._recipe(len(data.X), data.labels, wanted)
-        if recipe.n_prototypes is not None:
+        if recipe.n_prototypes is not None and not recipe.centroids:
             wanted = max(wanted, min(most, ranking_width(len(data.X), recipe.n_prototypes)))
         if given is None:
             search = recipe.build_search(data.X)
@@ -182,7 +184,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             delattr(self, name)  # of an earlier fit
         warn_of_doubts(outcome, recipe)
         self._data, self._kept, self._labels = data, kept, data.labels
-        self._vote_rule = outcome.vote_rule
+        self._vote_rule = outcome.voters.vote_rule
         self.n_neighbors_ = n_neighbors
         self.neighbors_ = graph.first(n_neighbors)
         self._graph = graph
@@ -232,16 +234,17 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         silent_rest = not from_prototypes and recipe.n_prototypes is not None
         self._may_vote = outcome.prototypes if silent_rest else None
         self._voter_labels = data.labels.take(searched)
-        self._start = self.start_coefficient_ * data.voter_weight[searched]
+        self._start = self.start_coefficient_ * outcome.voters.weight[searched]
         self._prior = data.labels.shares(data.weights.product)
         coefficients = outcome.learned.coefficients[searched]
         self._leverage = recipe.rule.leverage(coefficients, self._voter_labels, self._start, self._prior)
-        self._search = recipe.build_search(data.X[searched]) if len(self._searched_rows) else None
+        self._search = recipe.build_search(outcome.voters.X[searched]) if len(self._searched_rows) else None
+        self._of_centroids = recipe.centroids and recipe.n_prototypes is not None
 
     @property
     def _holds_training_rows(self) -> bool:
         """Whether a model file keeps all training rows and their graph: where all of them vote on queries."""
-        return hasattr(self, "_data") and len(self._searched_rows) == len(self._data.X)
+        return hasattr(self, "_data") and len(self._searched_rows) == len(self._data.X) and not self._of_centroids
 
     def model_state(self) -> dict[str, Any]:
         """What a model file keeps."""
@@ -266,7 +269,10 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         check_count_or_share("n_prototypes", self.n_prototypes)
         check_choice("metric", self.metric, METRICS)
         check_choice("search", self.search, METHODS)
+        check_choice("prototypes", self.prototypes, ("examples", "centroids"))
         check_choice("vote_from", self.vote_from, ("auto", "prototypes", "all"))
+        if self.prototypes == "centroids" and self.vote_from == "all":
+            raise ValueError('Centroids are none of the rows; with prototypes="centroids" use vote_from="auto".')
         check_flag("early_stopping", self.early_stopping)
         check_choice("calibration", self.calibration, self._calibrations)
 
@@ -286,6 +292,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             n_neighbors=n_neighbors,
             n_rounds=self._rounds(n_rows, labels.n_classes),
             n_prototypes=None if keep is None else min(keep, n_rows),
+            centroids=self.prototypes == "centroids",
             vote_rule=self._make_vote_rule(),
             start=self.start,
             metric=self.metric,

@@ -73,6 +73,9 @@ class MAPBoostClassifier(WeightForAll):
     n_prototypes : int, float or None, default=None
         How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
         weights learned again on the graph over them. None keeps every example that received a coefficient.
+    prototypes : {"examples", "centroids"}, default="examples"
+        What is kept where ``n_prototypes`` is given: training rows, or k-means centroids of each class. A centroid
+        goes by the row nearest to it in ``prototypes_`` and explanations; `add` and `forget` refuse centroids.
     metric : {"l2", "cosine", "l1"}, default="l2"
         Distance between rows: Euclidean, 1 − cos, or Manhattan.
     one_vs_all : bool, default=False
@@ -102,7 +105,7 @@ class MAPBoostClassifier(WeightForAll):
     classes_ : ndarray of shape (n_classes,)
         Class labels; column numbers for multilabel ``y``.
     prototypes_ : ndarray of shape (n_prototypes,)
-        Training rows that were kept, sorted.
+        Training rows that were kept, sorted; of centroids, the rows nearest to them.
     voters_ : ndarray of shape (n_voters,)
         Training rows among which a query finds its voters: the prototypes, or all of positive weight.
     coefficients_ : ndarray of shape (n_prototypes,) or csr_array of shape (n_prototypes, n_columns)
@@ -170,6 +173,7 @@ class MAPBoostClassifier(WeightForAll):
         smoothing: str = "always",
         n_rounds: int | None = None,
         n_prototypes: int | float | None = None,
+        prototypes: str = "examples",
         metric: str = "l2",
         one_vs_all: bool = False,
         class_weight: dict[Any, float] | str | None = None,
@@ -187,6 +191,7 @@ class MAPBoostClassifier(WeightForAll):
         self.smoothing = smoothing
         self.n_rounds = n_rounds
         self.n_prototypes = n_prototypes
+        self.prototypes = prototypes
         self.metric = metric
         self.one_vs_all = one_vs_all
         self.class_weight = class_weight

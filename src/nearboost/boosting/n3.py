@@ -37,6 +37,9 @@ class N3Classifier(WeightPerClass):
     n_prototypes : int, float or None, default=None
         How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
         weights learned again on the graph over them. None keeps every example that received a coefficient.
+    prototypes : {"examples", "centroids"}, default="examples"
+        What is kept where ``n_prototypes`` is given: training rows, or k-means centroids of each class. A centroid
+        goes by the row nearest to it in ``prototypes_`` and explanations; `add` and `forget` refuse centroids.
     vote_weights : {"uniform", "rank", "gaussian", "inn"}, default="rank"
         Weight of a neighbour's vote: 1 (as published); 1/r at rank r; exp(−d²/2ρ²), where ρ is the distance of the
         farthest voter; or its weight in the row's INN code over the neighbours (see `INNCoder`), which can use 100
@@ -81,7 +84,7 @@ class N3Classifier(WeightPerClass):
     classes_ : ndarray of shape (n_classes,)
         Class labels; column numbers for multilabel ``y``.
     prototypes_ : ndarray of shape (n_prototypes,)
-        Training rows that were kept, sorted.
+        Training rows that were kept, sorted; of centroids, the rows nearest to them.
     voters_ : ndarray of shape (n_voters,)
         Training rows among which a query finds its voters: the prototypes, or all of positive weight.
     coefficients_ : csr_array of shape (n_prototypes, n_columns)
@@ -147,6 +150,7 @@ class N3Classifier(WeightPerClass):
         loss: str = "log",
         n_rounds: int | None = None,
         n_prototypes: int | float | None = None,
+        prototypes: str = "examples",
         vote_weights: str = "rank",
         start: str = "vote",
         metric: str = "l2",
@@ -167,6 +171,7 @@ class N3Classifier(WeightPerClass):
         self.loss = loss
         self.n_rounds = n_rounds
         self.n_prototypes = n_prototypes
+        self.prototypes = prototypes
         self.vote_weights = vote_weights
         self.start = start
         self.metric = metric

@@ -27,9 +27,9 @@ class Explanation:
     Attributes
     ----------
     prototypes : ndarray of shape (n_voters,)
-        Training rows that voted, nearest first.
+        Training rows that voted, nearest first; for a centroid, the row nearest to it.
     distances : ndarray of shape (n_voters,)
-        Distance of each voter.
+        Distance of each voter; of a centroid, not of the row nearest to it.
     votes : ndarray of shape (n_voters,)
         Weight b that each voter has by its rank or distance.
     contributions : ndarray of shape (n_voters, n_columns)

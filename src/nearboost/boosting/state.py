@@ -80,6 +80,7 @@ GIVEN: dict[str, Spec] = {
     "group_names": Nullable(ClassLabels("n_groups")),
     "left_out_classes": Array("int32", ("n_left_out",), low=0, below="n_classes"),
 }
+OF_CENTROIDS: dict[str, Spec] = {"of_centroids": Flag()}
 THEORY = Fields(
     {
         **{name: Array("float64", ("n_rounds",), finite=False) for name in ("gamma", "eta", "factors", "bound")},
@@ -95,8 +96,8 @@ FRACTIONS = Fields(
 
 def boosted(**more: Spec) -> Schema:
     """The schema of a boosted classifier; ``more`` are entries of its own, which need not be there."""
-    state = {**ROWS, **CLASSES, **VOTERS, **LEARNED, **HELD_OUT, **TRAINING, **GIVEN, **more}
-    return of_rows(state, (*HELD_OUT, *TRAINING, *GIVEN, *more), check=check_boosted)
+    optional = {**HELD_OUT, **TRAINING, **GIVEN, **OF_CENTROIDS, **more}
+    return of_rows({**ROWS, **CLASSES, **VOTERS, **LEARNED, **optional}, tuple(optional), check=check_boosted)
 
 
 def check_boosted(state: Mapping[str, Any]) -> None:
@@ -121,6 +122,8 @@ def check_boosted(state: Mapping[str, Any]) -> None:
     if sum(len(text) ** 2 for table in tables for text in table["values"]) > MOST_SQUARED:
         raise Misfit("must have fractions that can be reduced in some seconds")
     if "graph_indices" in state:
+        if state.get("of_centroids"):
+            raise Misfit("must have the training rows, or centroids of them, not both")
         _check_training(state)
 
 
@@ -169,6 +172,7 @@ def collect_boosted(model: Any) -> dict[str, Any]:
         **public,
         **_collect_votes(rule),
         **_collect_training(model),
+        **({"of_centroids": True} if model._of_centroids else {}),
         "rows": rows,
         "row_numbers": model._searched_rows,
         "members": model._voter_labels.members,
@@ -213,6 +217,7 @@ def restore_boosted(model: Any, state: Mapping[str, Any]) -> None:
     model._labels, model._searched_rows = model._voter_labels, state["row_numbers"]
     model._start, model._prior = state["start"], state["prior"]
     positions = np.searchsorted(model._searched_rows, model.prototypes_)
+    model._of_centroids = state.get("of_centroids", False)
     model._may_vote = positions if state["only_prototypes_vote"] else None
     model._vote_rule = restore_vote_rule(state, model.n_jobs)
     model._calibration = model._restore_calibration(state["calibrated_by"])

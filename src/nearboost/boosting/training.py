@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.validation import check_map
+from nearboost.boosting.centroids import find_centroids, neighbors_among_centroids
 from nearboost.boosting.engine import (
     ClassProblems,
     Learned,
@@ -45,6 +46,7 @@ class Recipe:
     n_neighbors: int
     n_rounds: int
     n_prototypes: int | None
+    centroids: bool  # or examples
     vote_rule: VoteRule
     start: str
     metric: str
@@ -95,7 +97,8 @@ class Voters:
     """Who may vote: the prototypes kept (None: all rows), and their votes on the training rows.
 
     ``graph`` is the one that queries will see; None when it depends on coefficients still to be learned.
-    ``vote_rule`` is the one that queries will be voted on by.
+    ``vote_rule`` is the one that queries will be voted on by. ``X`` is where voters stand, ``weight`` what each
+    counts in the plain vote, both by number of training row.
     """
 
     prototypes: NDArray[np.int64] | None
@@ -104,35 +107,44 @@ class Voters:
     votes: Votes
     reverse: Votes
     plain_vote: PlainVote | None
+    X: NDArray[np.floating]
+    weight: NDArray[np.float64]
 
 
 def choose_voters(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe) -> Voters:
     """Keep the best prototypes, if so many are asked for, and look at the graph over them."""
-    n_rows = data.labels.n_rows
     prototypes: NDArray[np.int64] | None = None
     seen: Neighbors | None = graph
-    rule, votes = cast_training_votes(graph, data, recipe)
-    if recipe.n_prototypes is not None:
-        width = min(ranking_width(n_rows, recipe.n_prototypes), graph.n_neighbors)
-        by_rank = votes_from_neighbors(graph.first(width), n_rows, "rank")
-        ranking = rank_examples(by_rank, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
-        prototypes = np.sort(ranking[: recipe.n_prototypes])
-        if recipe.vote_from == "all":
-            votes = votes.only(prototypes)
-        else:
-            seen = neighbors_among(data, np.arange(n_rows), prototypes, recipe)
-            rule, votes = cast_training_votes(seen, data, recipe)
+    X, voter_weight = data.X, data.voter_weight
+    if recipe.n_prototypes is not None and recipe.centroids:
+        centroids = find_centroids(data, weights, recipe.n_prototypes, recipe.metric, recipe.random_state)
+        prototypes, X, voter_weight = centroids.rows, centroids.move(X), centroids.weigh(voter_weight)
+        search = recipe.build_search(centroids.places)
+        seen = neighbors_among_centroids(data, centroids, recipe.n_neighbors, search)
+    elif recipe.n_prototypes is not None:
+        prototypes = choose_examples(data, graph, weights, recipe)
+        if recipe.vote_from == "prototypes":
+            seen = neighbors_among(data, np.arange(len(X)), prototypes, recipe)
     elif recipe.vote_from == "prototypes":
         seen = None
-    plain_vote = count_plain_vote(votes, data.labels, data.voter_weight) if recipe.start == "vote" else None
-    return Voters(prototypes, seen, rule, votes, votes.reversed(), plain_vote)
-
-
-def cast_training_votes(graph: Neighbors, data: TrainingSet, recipe: Recipe) -> tuple[VoteRule, Votes]:
-    """The votes on all training rows by their neighbours, and the rule that made them."""
-    nearest = recipe.nearest(graph)
+    nearest = recipe.nearest(graph if seen is None else seen)
     rule = recipe.vote_rule.fitted(nearest)
-    return rule, cast_votes(nearest, rule.in_training(nearest, data.X), len(nearest.indices))
+    votes = cast_votes(nearest, rule.in_training(nearest, data.X, X), len(data.X))
+    if prototypes is not None and recipe.vote_from == "all":
+        votes = votes.only(prototypes)
+    plain_vote = count_plain_vote(votes, data.labels, voter_weight) if recipe.start == "vote" else None
+    return Voters(prototypes, seen, rule, votes, votes.reversed(), plain_vote, X, voter_weight)
+
+
+def choose_examples(
+    data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe
+) -> NDArray[np.int64]:
+    """The examples that are of most use, so many as are asked for."""
+    assert recipe.n_prototypes is not None
+    width = min(ranking_width(len(data.X), recipe.n_prototypes), graph.n_neighbors)
+    by_rank = votes_from_neighbors(graph.first(width), len(data.X), "rank")
+    ranking = rank_examples(by_rank, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
+    return np.sort(ranking[: recipe.n_prototypes])
 
 
 def learn_coefficients(
@@ -166,7 +178,7 @@ def cast_query_votes(
     """Votes on some training rows whose neighbours are known, as queries are voted on."""
     check_map(data.X)
     nearest = recipe.nearest(neighbors)
-    weights = voters.vote_rule.on_queries(nearest, data.X[rows], data.X)
+    weights = voters.vote_rule.on_queries(nearest, data.X[rows], voters.X)
     votes = cast_votes(nearest, weights, data.labels.n_rows)
     return votes if voters.prototypes is None else votes.only(voters.prototypes)
 
@@ -206,7 +218,7 @@ class FoldFit:
         """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds."""
         learned = shorten(self.learned, n_rounds)
         votes = self.votes(learned, data, recipe)
-        start = learned.start_coefficient * data.voter_weight
+        start = learned.start_coefficient * self.voters.weight
         prior = data.labels.shares(data.weights.hold_out(self.fold).product)
         return recipe.rule.leverage(learned.coefficients, data.labels, start, prior).scores(votes)
 
@@ -216,7 +228,7 @@ class Outcome:
     """What training found."""
 
     learned: Learned
-    vote_rule: VoteRule
+    voters: Voters
     prototypes: NDArray[np.int64]
     n_rounds: int
     held_out_rows: NDArray[np.int64]
@@ -239,7 +251,7 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
     held_out = [fit.scores(data, recipe, n_rounds) for fit in fits]
     return Outcome(
         learned,
-        voters.vote_rule,
+        voters,
         learned.voters if voters.prototypes is None else voters.prototypes,
         n_rounds,
         np.concatenate(folds) if folds else np.empty(0, dtype=np.int64),

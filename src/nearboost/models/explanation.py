@@ -52,6 +52,7 @@ class Vote:
     score : of that class; votes and what is said without voters add up to it, except for codes
     voters : the strongest first; some may have a vote of 0
     linear : what the linear head of NearBoost adds to each class, the largest first; empty for other classifiers
+    by_centroids : whether voters are centroids, each told by the training item nearest to it
     """
 
     name: str
@@ -61,6 +62,7 @@ class Vote:
     score: float
     voters: list[Voter]
     linear: dict[str, float] = field(default_factory=dict)
+    by_centroids: bool = False
 
     @property
     def balance(self) -> tuple[float, float]:
@@ -73,7 +75,8 @@ class Vote:
         n_voters = sum(voter.vote != 0 for voter in self.voters)
         silent = len(self.voters) - n_voters
         shown = f"The {most} strongest of {n_voters} voters" if most < n_voters else f"All voters: {n_voters}"
-        return shown + (f"; neighbours without a vote: {silent}" if silent else "")
+        shown += f"; neighbours without a vote: {silent}" if silent else ""
+        return shown + ("; centroids, each told by the item nearest to it" if self.by_centroids else "")
 
 
 def explain(
@@ -109,6 +112,7 @@ def explain(
                 _score(explanation, code),
                 _voters(model, explanation, code),
                 _linear_head(model, explanation),
+                getattr(model.last_step, "_of_centroids", False),
             )
         )
     return votes

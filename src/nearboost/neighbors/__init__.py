@@ -5,7 +5,7 @@ of ``METHODS``. `MeasuredRows` are the rows it searches: how they are measured, 
 distances, which exact codes build on as well.
 """
 
-from nearboost.neighbors.clustering import k_means, nearest_centers
+from nearboost.neighbors.clustering import Clusters, cluster_classes, cluster_means, k_means, nearest_centers
 from nearboost.neighbors.exact import (
     METRICS,
     ROUNDING,
@@ -13,17 +13,20 @@ from nearboost.neighbors.exact import (
     MeasuredQueries,
     MeasuredRows,
     half_squares,
+    largest_values,
+    powers_of_two,
+    row_norms,
 )
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
 from nearboost.neighbors.repair import repair_graph
 from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod
-from nearboost.neighbors.sizes import largest_values, powers_of_two
 
 __all__ = [
     "METHODS",
     "METRICS",
     "ROUNDING",
     "UNDERFLOW",
+    "Clusters",
     "MeasuredQueries",
     "MeasuredRows",
     "NeighborSearch",
@@ -31,6 +34,8 @@ __all__ = [
     "SearchMethod",
     "as_csr",
     "check_graph",
+    "cluster_classes",
+    "cluster_means",
     "half_squares",
     "k_means",
     "keep_rows",
@@ -38,5 +43,6 @@ __all__ = [
     "nearest_centers",
     "powers_of_two",
     "repair_graph",
+    "row_norms",
     "transpose",
 ]

@@ -1,6 +1,6 @@
-"""Rows around centres: k-means, with the same numbers for any number of threads."""
+"""Rows around centres: k-means, of all rows or within classes, with the same numbers for any number of threads."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from nearboost.base.threads import map_in_threads, one_matrix_thread
 ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
 ROWS_TO_SEED = 20  # for each centre
 STILL = 1e-4  # of the mean squared distance: an improvement not worth another round
+ROUNDS_IN_CLASSES = 20
 
 
 def k_means(
@@ -88,3 +89,51 @@ def _spread_seeds(rows: NDArray[Any], n_centers: int, seed: int) -> NDArray[np.f
     with one_matrix_thread():
         centers, _ = kmeans_plusplus(rows[some], n_centers, random_state=seed % 2**32)
     return np.ascontiguousarray(centers, dtype=np.float32)
+
+
+class Clusters(NamedTuple):
+    """The cluster of each row, and of each cluster the row nearest to its mean; clusters are numbered by these."""
+
+    of_row: NDArray[np.int32]
+    nearest: NDArray[np.int64]
+
+
+def cluster_classes(rows: NDArray[Any], classes: NDArray[np.integer], n_clusters: int, seed: int) -> Clusters:
+    """So many clusters in all, or a few less, each of rows of one class; a class has as many as suits its size."""
+    counts = share_out(np.bincount(classes), min(n_clusters, len(rows)))
+    of_row, nearest = np.empty(len(rows), dtype=np.int32), np.empty(0, dtype=np.int64)
+    for c in np.flatnonzero(counts):
+        members = np.flatnonzero(classes == c)
+        _, labels = k_means(rows[members], int(counts[c]), seed, max_rounds=ROUNDS_IN_CLASSES, n_jobs=1)
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)  # the last round may have emptied one
+        means = cluster_means(rows[members], labels)
+        gaps = np.square(rows[members] - means[labels]).sum(axis=1)
+        by_gap = np.lexsort((gaps, labels))
+        first = np.unique(labels[by_gap], return_index=True)[1]
+        of_row[members] = len(nearest) + labels
+        nearest = np.append(nearest, members[by_gap[first]])
+    order = np.argsort(nearest)
+    return Clusters(np.argsort(order).astype(np.int32)[of_row], nearest[order])
+
+
+def cluster_means(rows: NDArray[Any], of_row: NDArray[np.integer]) -> NDArray[np.float64]:
+    """The mean of the rows of each cluster; rows below cluster 0 are in none."""
+    from nearboost.kernels.encoding import add_by_label
+
+    n_clusters = int(of_row.max()) + 1
+    sums, counts = np.zeros((n_clusters, rows.shape[1])), np.zeros(n_clusters, dtype=np.int64)
+    add_by_label(rows[of_row >= 0], of_row[of_row >= 0], sums, counts)
+    return sums / counts[:, np.newaxis]
+
+
+def share_out(sizes: NDArray[np.integer], n_wanted: int) -> NDArray[np.int64]:
+    """How many clusters each class gets: by its size, at least one, none for a class without rows."""
+    exact = sizes * (n_wanted / sizes.sum())
+    counts = np.where(sizes > 0, np.maximum(np.floor(exact), 1), 0).astype(np.int64)
+    for place in np.argsort(counts - exact, kind="stable"):  # the largest remainders first
+        if counts.sum() >= n_wanted:
+            break
+        counts[place] += counts[place] < sizes[place]
+    for _ in range(counts.sum() - max(n_wanted, np.count_nonzero(sizes))):
+        counts[counts.argmax()] -= 1  # what rare classes have too many
+    return counts

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import WORTH_THREADS, count_useful_threads, map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_map, find_map
-from nearboost.neighbors.sizes import largest_values, powers_of_two, refuse_vanishing, row_norms
+from nearboost.neighbors.grid import choose_grid, padded, to_grid
 
 METRICS = {"l2": 0, "cosine": 1, "l1": 2}  # the codes of the kernels
 
@@ -30,10 +30,9 @@ ROUNDING = 2.0**-24  # relative, of float32
 UNDERFLOW = 2.0**-120  # more than a float32 cast or product of numbers below 1 can lose
 FAR = 2.0**40  # a query farther away than this many radii of the data gets no bounds
 GRID_ROUNDING = 2.0**-40  # more than float64 loses on a coordinate of the L1 grid, of row and query together
-GRID_QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1.0)  # of values, for the grid's half-width
-TRIAL_QUERIES, TRIAL_ROWS, TRIAL_NEAR = 12, 396, 8  # on which the half-width is tried
-GRID = 2047  # the largest L1 grid coordinate: eight gaps then add up in 16 bits
 NO_ROW = np.iinfo(np.int32).max
+# Rows smaller than this share of a huge row: what is added up of them, in units of that row, would vanish.
+VANISHING = {"l2": 2.0**-500, "l1": 2.0**-960, "cosine": 0.0}
 
 
 @dataclass(frozen=True)
@@ -208,46 +207,45 @@ def count_blocks(n_rows: int) -> int:
     return -(-n_rows // ROWS_PER_BLOCK)
 
 
-def choose_grid(centred: NDArray[np.float64]) -> float:
-    """Grid steps per unit for L1: of some half-widths, the one whose bounds rule out most on a trial of rows.
+def row_norms(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Euclidean norms; a row of zeros has no direction and is refused."""
+    from nearboost.kernels import search as kernels
 
-    Values beyond the grid are moved to its rim. A wide grid is coarse, a narrow one cannot tell far values apart;
-    which matters more depends on how often near rows have far values.
-    """
-    sizes = np.abs(centred)
-    widths = np.unique(np.quantile(sizes, GRID_QUANTILES))
-    scales = GRID / widths[widths > 2.0**-900]
-    if len(scales) < 2 or len(centred) < 2 * TRIAL_QUERIES:
-        return float(scales[0]) if len(scales) else 1.0
-    queries, rows = centred[:TRIAL_QUERIES], centred[TRIAL_QUERIES:TRIAL_ROWS]
-    survivors = np.zeros(len(scales), dtype=int)
-    for query in queries:
-        distances = np.abs(rows - query).sum(axis=1)
-        near = np.partition(distances, TRIAL_NEAR)[TRIAL_NEAR]
-        for number, scale in enumerate(scales):
-            points, moves = to_grid(rows * scale)
-            point, move = to_grid(query[np.newaxis] * scale)
-            bounds = np.abs(points - point).sum(axis=1) - moves - move
-            survivors[number] += np.count_nonzero(bounds <= near * scale)
-    return float(scales[np.argmin(survivors)])
+    norms = np.empty(len(X))
+    kernels.euclidean_norms(X, powers_of_two(largest_values(X)), norms)
+    if not norms.all():
+        raise ValueError(
+            f"Row {np.flatnonzero(norms == 0)[0]} is all zeros and has no direction; "
+            "drop it or use metric='l2' instead of 'cosine'."
+        )
+    return norms
 
 
-def to_grid(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nearest grid points, and how far each row moved to get there from where the rim had put it."""
-    inside = np.clip(scaled, -GRID, GRID)
-    points = np.rint(inside)
-    inside -= points
-    return points, np.abs(inside, out=inside).sum(axis=1)
+def refuse_vanishing(X: NDArray[Any], metric: str, unit: float) -> None:
+    """Refuse rows so small beside a huge one that no distance between them could be told from zero."""
+    sizes = largest_values(X)
+    small = np.flatnonzero((sizes > 0) & (sizes < VANISHING[metric] * unit))
+    if len(small):
+        huge = sizes.argmax()
+        raise ValueError(
+            f"Row {huge} holds {sizes[huge]:.3g}, beside which distances between rows such as {small[0]}, of "
+            f"values up to {sizes[small[0]]:.3g}, vanish in float64; correct that value or leave it out."
+        )
+
+
+def largest_values(X: NDArray[Any]) -> NDArray[np.float64]:
+    """The largest absolute value of each row."""
+    return np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)
+
+
+def powers_of_two(sizes: Any) -> NDArray[np.float64]:
+    """1 for sizes whose squares are ordinary numbers, else a power of two near them."""
+    ordinary = (sizes == 0) | ((sizes >= 2.0**-200) & (sizes <= 2.0**200))
+    return np.where(ordinary, 1.0, np.ldexp(1.0, np.clip(np.frexp(sizes)[1] - 1, -1021, 1023)))
 
 
 def half_squares(rows: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64) / 2
-
-
-def padded(array: NDArray[np.int16], axis: int, multiple: int) -> NDArray[np.int16]:
-    """Zeros appended until the length of an axis is a multiple."""
-    missing = -array.shape[axis] % multiple
-    return np.pad(array, [(0, missing if a == axis else 0) for a in range(2)]) if missing else array
 
 
 class ExactSearch:

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearboost.neighbors.exact import ExactSearch
+from nearboost.neighbors.exact import ExactSearch, powers_of_two
 from nearboost.neighbors.graph import Neighbors
 from nearboost.neighbors.search import NeighborSearch, count_others, own_groups
-from nearboost.neighbors.sizes import powers_of_two
 
 FEW = 0.01  # of the rows: so many may be searched for the sake of a spare column
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.validation import check_choice, check_map, is_mapped
 from nearboost.neighbors.approximate import HNSW
-from nearboost.neighbors.exact import METRICS, NO_ROW, ExactSearch, MeasuredRows
+from nearboost.neighbors.exact import METRICS, NO_ROW, ExactSearch, MeasuredRows, empty_lists
 from nearboost.neighbors.graph import Neighbors
 
 SPARE_COLUMNS = 2  # one row in 4,000 loses more of 13 neighbours when 1% of the rows go
@@ -157,6 +157,26 @@ class NeighborSearch:
             return self._search(queries, k, np.empty(0, dtype=np.int32), np.full(len(queries), -1, np.int32))
         named = check_groups(groups, n_rows), check_groups(query_groups, len(queries))
         return self._search(queries, k, *number_alike(*named))
+
+    def measure(self, Q: NDArray[Any], candidates: NDArray[np.integer]) -> Neighbors:
+        """The distances of some rows listed for each query, nearest first.
+
+        Parameters
+        ----------
+        Q : ndarray of shape (n_queries, n_features)
+            The queries.
+        candidates : ndarray of int of shape (n_queries, n_listed)
+            Rows, each once in a list; -1 stands for none.
+
+        Returns
+        -------
+        Neighbors
+            Indices and distances; where there was none, row 0 at an infinite distance.
+        """
+        queries = self.rows.queries(as_rows(Q), self.rows.norms_for(Q), np.full(len(Q), -1, dtype=np.int32))
+        indices, distances = empty_lists(*candidates.shape)
+        self.rows.keep_nearest(candidates, queries, np.empty(0, dtype=np.int32), indices, distances)
+        return Neighbors(np.where(indices == NO_ROW, 0, indices), self.rows.to_distances(distances, queries.units))
 
     def graph(self, k: int, groups: ArrayLike | None = None, *, spare_columns: bool = False) -> Neighbors:
         """The k nearest other rows of each row; duplicates of a row count as others.

@@ -87,8 +87,8 @@ class VoteRule(Protocol):
     def fitted(self, graph: Neighbors) -> "VoteRule":
         """The same rule with what it takes from the graph that training rows see."""
 
-    def in_training(self, graph: Neighbors, X: Features) -> Weights:
-        """Votes on all training rows ``X``; row j of them and of the graph is also voter j."""
+    def in_training(self, graph: Neighbors, X: Features, voters: Features | None = None) -> Weights:
+        """Votes on all training rows ``X``; row j of them and of the graph is also voter j, wherever it stands."""
 
     def on_queries(self, neighbors: Neighbors, Q: Features, X: Features) -> Weights:
         """Votes on rows ``Q`` that are not voters themselves; the voters are rows of ``X``."""
@@ -117,7 +117,7 @@ class PlainVotes:
         """Nothing depends on the graph."""
         return self
 
-    def in_training(self, graph: Neighbors, X: Features | None = None) -> Weights:
+    def in_training(self, graph: Neighbors, X: Features | None = None, voters: Features | None = None) -> Weights:
         """See `VoteRule`; what the rows hold does not matter."""
         n_rows, k = graph.indices.shape
         if self.kind == "gaussian":
@@ -167,7 +167,7 @@ class KernelVotes:
         apart = radius[radius > 0]  # not among duplicates
         return replace(self, sigma=float(np.median(apart if len(apart) else radius)))
 
-    def in_training(self, graph: Neighbors, X: Features | None = None) -> Weights:
+    def in_training(self, graph: Neighbors, X: Features | None = None, voters: Features | None = None) -> Weights:
         """See `VoteRule`; what the rows hold does not matter."""
         radius = farthest(graph)
         return self._weigh(graph.distances, radius[graph.indices, 0] if self.density else radius)
@@ -228,9 +228,9 @@ class CodeVotes:
         """Nothing depends on the graph."""
         return self
 
-    def in_training(self, graph: Neighbors, X: Features) -> Weights:
+    def in_training(self, graph: Neighbors, X: Features, voters: Features | None = None) -> Weights:
         """See `VoteRule`."""
-        return self.on_queries(graph, X, X)
+        return self.on_queries(graph, X, X if voters is None else voters)
 
     def on_queries(self, neighbors: Neighbors, Q: Features, X: Features) -> Weights:
         """See `VoteRule`."""
