@@ -7,16 +7,26 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "Field": "project",
+    "GivenMasks": "segmenting",
+    "Project": "project",
     "Score": "scoring",
     "Segmentation": "segmentation",
     "SegmentationSettings": "settings",
+    "create_project": "creating",
+    "demo_field": "demo",
     "estimate_diameter": "nuclei",
     "find_nuclei": "nuclei",
     "grow_cells": "bodies",
+    "open_project": "project",
     "pooled": "scoring",
+    "read_segmentation": "saved_masks",
+    "relink": "creating",
     "score_labels": "scoring",
     "segment_field": "segmentation",
+    "segment_project": "segmenting",
     "stain_floor": "bodies",
+    "write_demo": "demo",
 }
 __all__ = sorted(_HOME)
 

@@ -27,6 +27,7 @@ from nearboost.cells.settings import SegmentationSettings
 BLUR, RING, OPENING, OWN_OPENING = 0.036, 0.18, 0.107, 0.14
 PER_DIAMETER = 1.4  # what a step of one diameter costs where the stain is even; a rise by a factor e costs 1
 LEAST_AREA = 0.65  # of a cell, as a share of a typical nucleus's
+FAINT_CELL = 0.2  # of the stain's level: a cell with less of it around its nucleus has none
 FAINTEST = 0.05  # of the stain's level: darker pixels are no further away
 FLOOR_SHARE = 0.01  # of a field's pixels that lie below its background
 
@@ -80,22 +81,23 @@ def grow_cells(
         Cells. One without stain around its nucleus is the nucleus and a ring.
     """
     over = _soft(pixels, diameter) - np.float32(floor)
+    sizes = np.zeros(int(nuclei.max(initial=0)) + 1)
     away = distances_to(nuclei > 0)
     ring = (away > 0) & (away <= RING * diameter)
     rings = expanded(nuclei, ring, np.zeros_like(over), 1.0)
     level = float(np.median(over[ring])) if ring.any() else 0.0
     if level <= 0:
         return Bodies(rings, np.ones(int(nuclei.max(initial=0)) + 1, bool))
-    around = medians(over, np.where(nuclei > 0, 0, rings).astype(np.int32))
-    stained = (over > settings.stain_share * level) & (away <= settings.reach * diameter)
+    around = _to_length(medians(over, np.where(nuclei > 0, 0, rings).astype(np.int32)), len(sizes))
+    stained = (over > settings.stain_share * FAINT_CELL * level) & (away <= settings.reach * diameter)
     allowed = opened(stained | (nuclei > 0), OPENING * diameter) | (nuclei > 0)
     relief = np.log(np.maximum(over / np.float32(level), np.float32(FAINTEST)))
     cells = expanded(nuclei, allowed, relief, PER_DIAMETER / diameter)
+    own = settings.stain_share * np.clip(around, FAINT_CELL * level, level)
+    cells = np.where((over > own[cells]) | (nuclei > 0), cells, 0).astype(np.int32)
     cells = without_holes(largest_pieces(_smoothed(cells, nuclei, OWN_OPENING * diameter)))
-    sizes = np.zeros(int(nuclei.max(initial=0)) + 1)
     sizes[: int(cells.max(initial=0)) + 1] = areas(cells)
-    around = np.pad(around, (0, len(sizes) - len(around)))
-    unstained = (around <= settings.stain_share * level) | (sizes < LEAST_AREA * np.pi / 4 * diameter**2)
+    unstained = (around <= FAINT_CELL * level) | (sizes < LEAST_AREA * np.pi / 4 * diameter**2)
     return Bodies(_with_rings(cells, rings, nuclei, unstained), unstained)
 
 
@@ -133,6 +135,11 @@ def expanded(seeds: Labels, allowed: Mask, relief: Picture, per_length: float) -
         bordered(relief), enter, steps, LENGTHS, per_length, labels, costs, heap_costs, heap_places, len(starts)
     )
     return np.ascontiguousarray(unbordered(labels, seeds.shape))
+
+
+def _to_length(values: Picture, length: int) -> Picture:
+    """Zeros for the last numbers, which may have no pixels."""
+    return np.pad(values, (0, length - len(values)))
 
 
 def _soft(pixels: NDArray[np.generic], diameter: float) -> Picture:

@@ -1,0 +1,222 @@
+"""A project: a folder that knows its images by their content, and has a place for everything made of them.
+
+``project.json`` lists folders of images, channels and fields; ``pipeline.json`` all settings. Below are ``masks``,
+``features``, ``tables`` and ``models``, and ``labels.csv``. The number of an image is given once to a content and
+never again to another one.
+"""
+
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nearboost.cells.fields import Pictures, Reading, read_field
+from nearboost.cells.files import read_json, write_json_lines
+from nearboost.cells.layout import EMPTY, Layout, read_layout
+from nearboost.cells.patterns import Place
+from nearboost.datasets import DataError
+
+FORMAT = 1
+FILE, PIPELINE, LAYOUT, LABELS = "project.json", "pipeline.json", "layout.csv", "labels.csv"
+
+
+class ImageFile(NamedTuple):
+    """A file of images: the number of its folder, its path below, and its content's hash."""
+
+    folder: int
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A field of a project.
+
+    Attributes
+    ----------
+    number : int
+        ImageNumber of all tables.
+    place : Place
+        Plate, well and site.
+    files : dict
+        Image file of each channel's role.
+    content : str
+        Hash of the contents of its files and their roles.
+    """
+
+    number: int
+    place: Place
+    files: dict[str, ImageFile]
+    content: str
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"image {self.number} ({self.place})"
+
+
+@dataclass(frozen=True)
+class Project:
+    """An opened project.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it is.
+    image_folders : tuple of str
+        Folders of images.
+    pattern : str or None
+        How names of files were read.
+    reading : Reading
+        How files become pictures.
+    fields : tuple of Field
+        In the order of their numbers.
+    numbers : dict
+        ImageNumber of every content that ever was in the project.
+    layout : Layout
+        What was done to each well.
+    """
+
+    folder: Path
+    image_folders: tuple[str, ...]
+    pattern: str | None
+    reading: Reading
+    fields: tuple[Field, ...]
+    numbers: dict[str, int]
+    layout: Layout = field(default=EMPTY, repr=False)
+
+    def path_of(self, file: ImageFile) -> Path:
+        """Where an image file should be.
+
+        Parameters
+        ----------
+        file : ImageFile
+            Of a field.
+
+        Returns
+        -------
+        Path
+            Its place; relative folders lie beside the project.
+        """
+        return self.folder / self.image_folders[file.folder] / file.path
+
+    def read(self, one: Field) -> Pictures:
+        """Read the pictures of a field.
+
+        Parameters
+        ----------
+        one : Field
+            A field of this project.
+
+        Returns
+        -------
+        Pictures
+            By role.
+        """
+        missing = [self.path_of(file) for file in one.files.values() if not self.path_of(file).exists()]
+        if missing:
+            raise DataError(
+                f"{missing[0]} is gone; if the images were moved, run nearboost cells relink {self.folder} FOLDER."
+            )
+        return read_field({role: self.path_of(file) for role, file in one.files.items()}, self.reading)
+
+    def field_of(self, number: int) -> Field:
+        """The field of an ImageNumber.
+
+        Parameters
+        ----------
+        number : int
+            ImageNumber.
+
+        Returns
+        -------
+        Field
+            The field.
+        """
+        for one in self.fields:
+            if one.number == number:
+                return one
+        raise DataError(f"{self.folder} has no image numbered {number}.")
+
+    def save(self) -> None:
+        """Write ``project.json`` as a whole."""
+        content = {
+            "format": FORMAT,
+            "image_folders": list(self.image_folders),
+            "pattern": self.pattern,
+            "channels": self.reading.roles,
+            "project": self.reading.project,
+            "plane": self.reading.plane,
+            "pixel_size": self.reading.pixel_size,
+            "fields": [_field_as_json(one) for one in self.fields],
+            "numbers": self.numbers,
+        }
+        write_json_lines(self.folder / FILE, content)
+
+
+def open_project(folder: Path) -> Project:
+    """Open a project.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that `create_project` made.
+
+    Returns
+    -------
+    Project
+        As its file says.
+    """
+    content = read_json(folder / FILE, f"{folder} is no project; make one with nearboost cells new.")
+    if content.get("format") != FORMAT:
+        raise DataError(
+            f"{folder / FILE} has format {content.get('format')!r}, and this version reads format {FORMAT}."
+        )
+    try:
+        fields = tuple(_field_of_json(one) for one in content["fields"])
+        reading = Reading(
+            {str(role): str(channel) for role, channel in content["channels"].items()},
+            content["project"],
+            content["plane"],
+            content["pixel_size"],
+        )
+        folders = tuple(map(str, content["image_folders"]))
+        numbers = {str(one): int(number) for one, number in content["numbers"].items()}
+        sound = all(
+            file.folder in range(len(folders)) and set(one.files) == set(reading.roles) and _is_below(file.path)
+            for one in fields
+            for file in one.files.values()
+        )
+        if not sound or len({one.number for one in fields}) < len(fields):
+            raise ValueError
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{folder / FILE} is damaged; restore it from a copy, or make the project anew."
+        ) from error
+    layout = read_layout(folder / LAYOUT) if (folder / LAYOUT).exists() else EMPTY
+    return Project(folder, folders, content["pattern"], reading, fields, numbers, layout)
+
+
+def _is_below(path: str) -> bool:
+    return not os.path.isabs(path) and ".." not in Path(path).parts
+
+
+def _field_as_json(one: Field) -> dict[str, Any]:
+    return asdict(one) | {
+        "place": one.place._asdict(),
+        "files": {role: file._asdict() for role, file in one.files.items()},
+    }
+
+
+def _field_of_json(given: Any) -> Field:
+    files = {
+        str(role): ImageFile(int(file["folder"]), str(file["path"]), str(file["sha256"]))
+        for role, file in given["files"].items()
+    }
+    place = given["place"]
+    return Field(
+        int(given["number"]),
+        Place(str(place["plate"]), str(place["well"]), str(place["site"])),
+        files,
+        str(given["content"]),
+    )

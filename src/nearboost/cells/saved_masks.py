@@ -1,0 +1,189 @@
+"""What segmentation leaves on disk: masks, outlines, a record of each field, and the light of plates."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearboost.base.disk import whole_file, write_arrays
+from nearboost.cells.fields import Pictures
+from nearboost.cells.files import read_json, write_json_lines
+from nearboost.cells.filters import Picture
+from nearboost.cells.illumination import corrected
+from nearboost.cells.masks import numbers_of, read_labels, write_labels
+from nearboost.cells.outlines import draw_outlines
+from nearboost.cells.patterns import NUCLEI, STAIN
+from nearboost.cells.project import Field, Project
+from nearboost.cells.segmentation import Segmentation
+from nearboost.datasets import DataError
+
+LIGHTS = "illumination.npz"
+Lights = dict[tuple[str, str], Picture]  # by role and plate
+
+
+def mask_path(project: Project, one: Field, kind: str) -> Path:
+    """A file of a field's segmentation.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    one : Field
+        A field of it.
+    kind : str
+        Such as nuclei.tif.
+
+    Returns
+    -------
+    Path
+        Its place.
+    """
+    return project.folder / "masks" / f"{one.number:05}_{kind}"
+
+
+def read_record(project: Project, one: Field) -> dict[str, Any] | None:
+    """What was written about a field's segmentation.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    one : Field
+        A field of it.
+
+    Returns
+    -------
+    dict or None
+        None where it was not segmented, or not to the end.
+    """
+    path = mask_path(project, one, "record.json")
+    files = [mask_path(project, one, kind) for kind in ("nuclei.tif", "cells.tif")]
+    if not path.exists() or not all(file.exists() for file in files):
+        return None
+    record = read_json(path, f"{path} is gone.")
+    return record if {"key", "cells", "unstained", "floor"} <= set(record) else None
+
+
+def read_segmentation(project: Project, one: Field) -> Segmentation:
+    """The masks of a field.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    one : Field
+        A field that was segmented.
+
+    Returns
+    -------
+    Segmentation
+        As saved.
+    """
+    record = read_record(project, one)
+    if record is None:
+        raise DataError(f"{one.name} is not segmented; run nearboost cells segment {project.folder} first.")
+    nuclei, cells = (read_labels(mask_path(project, one, kind)) for kind in ("nuclei.tif", "cells.tif"))
+    unstained = np.zeros(int(cells.max(initial=0)) + 1, bool)
+    unstained[[number for number in record["unstained"] if number < len(unstained)]] = True
+    return Segmentation(nuclei, cells, unstained)
+
+
+def write_segmentation(
+    project: Project, one: Field, found: Segmentation, pictures: dict[str, Any], key: str, floor: float | None
+) -> int:
+    """Write masks and outlines, then the record that promises them.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    one : Field
+        A field of it.
+    found : Segmentation
+        Its cells.
+    pictures : dict
+        Its channels, by role.
+    key : str
+        Of all that the masks were made of.
+    floor : float or None
+        Background of the stain.
+
+    Returns
+    -------
+    int
+        Number of cells.
+    """
+    record = mask_path(project, one, "record.json")
+    record.unlink(missing_ok=True)
+    write_labels(mask_path(project, one, "nuclei.tif"), found.nuclei)
+    write_labels(mask_path(project, one, "cells.tif"), found.cells)
+    with whole_file(mask_path(project, one, "outlines.png")) as made:
+        made.write_bytes(draw_outlines(pictures.get(STAIN, pictures[NUCLEI]), found))
+    numbers = numbers_of(found.cells)
+    unstained = [int(number) for number in numbers if found.unstained[number]]
+    content = {"key": key, "content": one.content, "cells": len(numbers), "unstained": unstained, "floor": floor}
+    write_json_lines(record, content)
+    return len(numbers)
+
+
+def save_lights(project: Project, lights: Lights) -> None:
+    """Keep the light that segmentation is made with, or that there is none.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    lights : dict
+        By role and plate.
+    """
+    path = project.folder / "masks" / LIGHTS
+    if lights:
+        write_arrays(path, **{f"{role} {plate}": light for (role, plate), light in lights.items()})
+    else:
+        path.unlink(missing_ok=True)
+
+
+def saved_lights(project: Project) -> Lights:
+    """The light that segmentation was made with.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+
+    Returns
+    -------
+    dict
+        By role and plate; empty if none was corrected.
+    """
+    path = project.folder / "masks" / LIGHTS
+    if not path.exists():
+        return {}
+    with np.load(path) as stored:
+        return {(name.partition(" ")[0], name.partition(" ")[2]): stored[name] for name in stored.files}
+
+
+def lit_pictures(project: Project, one: Field, lights: Lights) -> Pictures:
+    """The pictures of a field in even light, where the light is known.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    one : Field
+        A field of it.
+    lights : dict
+        By role and plate.
+
+    Returns
+    -------
+    Pictures
+        By role.
+    """
+    pictures = project.read(one)
+    plate = one.place.plate
+    by_role = {
+        role: corrected(picture, lights[role, plate]) if (role, plate) in lights else picture
+        for role, picture in pictures.by_role.items()
+    }
+    return Pictures(by_role, pictures.pixel_size)

@@ -1,0 +1,213 @@
+"""Projects: numbers that stay, images that move, masks of others, fields that are broken."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from nearboost.base.errors import UsageError
+from nearboost.cells import score_labels
+from nearboost.cells.creating import create_project, relink
+from nearboost.cells.masks import assigned_nuclei, match_masks, read_labels
+from nearboost.cells.project import open_project
+from nearboost.cells.saved_masks import mask_path, read_segmentation
+from nearboost.cells.segmenting import GivenMasks, segment_project
+from nearboost.cells.settings import SegmentationSettings
+from nearboost.datasets import DataError
+
+SETTINGS = SegmentationSettings(20.0)
+
+
+def images_of(plate, folder):
+    return shutil.copytree(plate / "images", folder / "images")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def test_a_project_knows_its_fields(plate, tmp_path):
+    made = create_project(tmp_path / "p", [plate / "images"], layout=plate / "layout.csv")
+    again = open_project(tmp_path / "p")
+    assert [one.number for one in again.fields] == list(range(1, 17))
+    assert again.fields[0].place == ("demo", "A01", "1")
+    assert again.layout.of("demo", "A08")["control"] == "positive"
+    assert [one.content for one in again.fields] == [one.content for one in made.project.fields]
+    with pytest.raises(DataError, match="not empty"):
+        create_project(tmp_path / "p", [plate / "images"])
+    with pytest.raises(UsageError, match="is no project"):
+        open_project(tmp_path)
+
+
+def test_moved_images_are_found_by_content(plate, tmp_path):
+    images = images_of(plate, tmp_path)
+    project = create_project(tmp_path / "p", [images]).project
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    for number, file in enumerate(sorted(images.iterdir())):
+        file.rename(moved / f"renamed-{number}.tif")
+    with pytest.raises(DataError, match="relink"):
+        project.read(project.fields[0])
+    (moved / "renamed-0.tif").unlink()
+    found = relink(project, moved)
+    assert list(found.skipped) == ["image 1 (demo A01 site 1)"]
+    again = open_project(tmp_path / "p")
+    assert [one.number for one in again.fields] == [one.number for one in project.fields]
+    again.read(again.fields[1])
+
+
+def test_the_same_twice_is_told(plate, tmp_path):
+    images = images_of(plate, tmp_path)
+    for kind in ("nuclei", "stain"):
+        shutil.copy(images / f"demo_A01_s1_{kind}.tif", images / f"demo_H12_s1_{kind}.tif")
+    made = create_project(tmp_path / "p", [images])
+    assert made.skipped == {"demo H12 site 1": "it is the same as demo A01 site 1; take one of them away."}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.update(format=99),
+        lambda c: c.pop("fields"),
+        lambda c: c["fields"][0]["files"]["nuclei"].update(folder=7),
+        lambda c: c["fields"][0]["files"]["nuclei"].update(path="../../secret.tif"),
+        lambda c: c["fields"][0].update(number=2),
+        lambda c: c["fields"][0]["files"].pop("stain"),
+        lambda c: c.update(channels=3),
+    ],
+)
+def test_damaged_files_are_refused(plate, tmp_path, change):
+    create_project(tmp_path / "p", [plate / "images"])
+    path = tmp_path / "p" / "project.json"
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    with pytest.raises(DataError, match=r"project\.json"):
+        open_project(tmp_path / "p")
+    path.write_text("[" * 100_000)
+    with pytest.raises(DataError, match="no JSON"):
+        open_project(tmp_path / "p")
+
+
+def test_masks_are_the_same_bytes_and_made_once(plate, segmented, tmp_path):
+    project = create_project(tmp_path / "again", [plate / "images"], layout=plate / "layout.csv").project
+    found = segment_project(project, SegmentationSettings(), n_jobs=1)
+    ours, theirs = contents(tmp_path / "again" / "masks"), contents(segmented / "masks")
+    assert ours == theirs
+    assert len(ours) == 4 * 16
+    assert contents(tmp_path / "again")["pipeline.json"] == contents(segmented)["pipeline.json"]
+    before = mask_path(project, project.fields[0], "cells.tif").stat().st_mtime_ns
+    again = segment_project(project, SegmentationSettings())
+    assert again.n_cells == found.n_cells
+    assert mask_path(project, project.fields[0], "cells.tif").stat().st_mtime_ns == before
+    segment_project(project, SegmentationSettings(found.settings.nucleus_diameter, border="drop"))
+    assert mask_path(project, project.fields[0], "cells.tif").stat().st_mtime_ns != before
+
+
+def test_a_broken_field_is_skipped(plate, tmp_path):
+    images = images_of(plate, tmp_path)
+    (images / "demo_A02_s1_stain.tif").write_bytes(b"II*\0 no image")
+    tifffile.imwrite(images / "demo_A03_s1_stain.tif", np.zeros((50, 60), np.uint16))
+    project = create_project(tmp_path / "p", [images]).project
+    found = segment_project(project, SETTINGS)
+    assert (found.n_fields, sorted(found.skipped)) == (
+        14,
+        ["image 2 (demo A02 site 1)", "image 3 (demo A03 site 1)"],
+    )
+    assert "differ in size" in found.skipped["image 3 (demo A03 site 1)"]
+    with pytest.raises(DataError, match="not segmented"):
+        read_segmentation(project, project.fields[1])
+
+
+def test_given_masks_keep_their_numbers(plate, tmp_path):
+    truth = tmp_path / "truth"
+    truth.mkdir()
+    for path in (plate / "truth").glob("*_stain_mask.tif"):
+        labels = tifffile.imread(path).astype(np.float32) * 5
+        labels[0, 0] = labels.max()  # a piece far from its cell belongs to it all the same
+        tifffile.imwrite(truth / path.name, labels)
+    project = create_project(tmp_path / "p", [plate / "images"]).project
+    segment_project(project, SETTINGS, GivenMasks(cells=truth))
+    one = project.fields[0]
+    found, given = read_segmentation(project, one), tifffile.imread(truth / "demo_A01_s1_stain_mask.tif")
+    np.testing.assert_array_equal(found.cells, given.astype(int))
+    true_nuclei = tifffile.imread(plate / "truth" / "demo_A01_s1_nuclei_mask.tif").astype(int)
+    assert score_labels(found.nuclei, true_nuclei).f1 > 0.9
+    inside = found.nuclei > 0
+    np.testing.assert_array_equal(found.nuclei[inside], found.cells[inside])
+
+
+def test_given_nuclei_grow(plate, tmp_path):
+    nuclei = tmp_path / "nuclei"
+    nuclei.mkdir()
+    for path in (plate / "truth").glob("*_nuclei_mask.tif"):
+        shutil.copy(path, nuclei / path.name.replace("_mask.tif", "_cp_masks.tif"))
+    project = create_project(tmp_path / "p", [plate / "images"]).project
+    segment_project(project, SETTINGS, GivenMasks(nuclei=nuclei))
+    found = read_segmentation(project, project.fields[0])
+    true = tifffile.imread(plate / "truth" / "demo_A01_s1_stain_mask.tif")
+    assert score_labels(found.cells, true).f1 > 0.85
+    (nuclei / "demo_A01_s1_nuclei_cp_masks.tif").unlink()
+    found = segment_project(project, SETTINGS, GivenMasks(nuclei=nuclei))
+    assert "no mask of its nuclei" in found.skipped["image 1 (demo A01 site 1)"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (np.zeros((5, 6), np.uint8), r"is 6 x 5 pixels and its image 8 x 6"),
+        (np.full((6, 8), 0.5, np.float32), "not whole"),
+        (np.full((6, 8), np.nan, np.float32), "not whole"),
+        (np.full((6, 8), -1, np.int16), "from -1 to -1"),
+        (np.full((6, 8), 2**31, np.uint32), "labels are whole numbers"),
+    ],
+)
+def test_wrong_masks(tmp_path, labels, match):
+    tifffile.imwrite(tmp_path / "mask.tif", labels)
+    with pytest.raises(ValueError, match=match):
+        read_labels(tmp_path / "mask.tif", (6, 8))
+
+
+def test_masks_in_colours_are_refused(tmp_path):
+    Image.fromarray(np.zeros((6, 8, 3), np.uint8)).save(tmp_path / "mask.png")
+    with pytest.raises(ValueError, match="3 channels"):
+        read_labels(tmp_path / "mask.png")
+
+
+def test_masks_are_matched_by_name():
+    files = {"nuclei": "a/x_1_w2.tif", "stain": "a/x_1_w1.tif"}
+    masks = ["m/x_1_w1_cp_masks.png", "m/x_1_w2_Object Identities.tif", "m/x_1_w22.tif"]
+    assert match_masks(files, masks, "nuclei") == masks[1]
+    assert match_masks(files, masks, "cells") == masks[0]
+    assert match_masks(files, masks[1:], "cells") == masks[1]  # named after another channel
+    assert match_masks(files, masks[2:], "cells") is None
+    with pytest.raises(ValueError, match="both masks of x_1_w1"):
+        match_masks(files, [*masks, "n/x_1_w1.tif"], "cells")
+
+
+def test_nuclei_belong_to_the_cell_that_most_of_them_lie_in():
+    cells = np.array([[7, 7, 7, 9, 9, 0, 0]])
+    nuclei = np.array([[0, 2, 2, 2, 0, 5, 5]])
+    assert assigned_nuclei(nuclei, cells).tolist() == [[0, 7, 7, 0, 0, 0, 0]]
+
+
+def test_light_is_corrected_from_twenty_fields_on(plate, tmp_path):
+    project = create_project(tmp_path / "p", [plate / "images"]).project
+    found = segment_project(project, SegmentationSettings(20.0, illumination=True))
+    assert "16 fields, and 20 are needed" in found.notes[0]
+
+
+def test_common_light():
+    from nearboost.cells.illumination import common_light, corrected, small_copy
+
+    light = np.linspace(0.5, 1.5, 128)[np.newaxis] * np.ones((96, 1))
+    random = np.random.default_rng(0)
+    fields = [light * random.uniform(50, 150) + random.normal(0, 5, light.shape) for _ in range(25)]
+    found = common_light([small_copy(one) for one in fields])
+    even = corrected(fields[0], found)
+    assert even[:, 10:-10].std() < 0.25 * fields[0][:, 10:-10].std()
+    with pytest.raises(ValueError, match="20 are needed"):
+        common_light([small_copy(one) for one in fields[:3]])
