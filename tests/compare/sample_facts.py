@@ -10,11 +10,14 @@ from nearboost.compare.records import Mistake, Prototype
 from nearboost.compare.report.facts import (
     ClassFacts,
     ConfusionFacts,
+    CurvePoint,
     DataFacts,
     Difference,
     Entry,
     Facts,
     Failure,
+    FitFacts,
+    MethodFacts,
     ProtocolFacts,
     Timing,
 )
@@ -35,7 +38,7 @@ METHODS = {  # accuracy, prototypes, fit seconds, query milliseconds
 
 def spread(mean, rng, scale=0.004):
     values = mean + scale * rng.standard_normal(5)
-    return summarise(values.tolist())
+    return summarise(values.tolist(), (float(values.mean() - 2 * scale), float(values.mean() + 2 * scale)))
 
 
 def thumbnail(rng):
@@ -77,10 +80,16 @@ def leaderboard(rng):
                 fit_seconds=spread(fit, rng, fit / 20),
                 query_ms=spread(query, rng, query / 20),
                 peak_mib=spread(300 + 10 * fit, rng, 5),
-                against_best=None if gap == 0 else Difference(gap, float(np.exp(200 * gap))),
+                held_out_accuracy=None if "svm" in method else spread(accuracy - 0.005, rng),
+                against_best=None if gap == 0 else difference(gap, float(np.exp(200 * gap))),
             )
         )
     return rows
+
+
+def difference(gap, p):
+    """From the best, on five splits."""
+    return Difference(gap, p, (gap - 0.011, gap + 0.011), retrained=True)
 
 
 def entry(method, splits=1, **measures):
@@ -118,13 +127,24 @@ def scenes(seed=0):
                 int(counts[i].sum()),
                 {m: float(min(right[i] + METHODS[m][0] - 0.831, 1)) for m in METHODS},
                 0.9 + 0.09 * float(right[i]),
+                {m: (float(right[i]) - 0.08, min(float(right[i]) + 0.05, 1.0)) for m in METHODS},
             )
             for i, name in enumerate(SCENES)
         ],
-        confusion=ConfusionFacts(list(SCENES), counts.tolist()),
+        confusion=ConfusionFacts(
+            list(SCENES),
+            counts.tolist(),
+            {
+                m: confusion(rng, 8, right=METHODS[m][0]).tolist() if m != "n3" else counts.tolist()
+                for m in METHODS
+            },
+        ),
         reliability={
             method: [
-                [float(c), float(np.clip(c + rng.normal(0, 0.04), 0, 1)), int(20 + 900 * c**3)] for c in levels
+                [c, a, n, max(a - n**-0.5, 0.0), min(a + n**-0.5, 1.0)]
+                for c, a, n in (
+                    (float(c), float(np.clip(c + rng.normal(0, 0.04), 0, 1)), int(20 + 900 * c**3)) for c in levels
+                )
             ]
             for method in ("n3", "rbf-svm", "unn", "innc", "weighted-knn", "knn")
         },
@@ -162,6 +182,16 @@ def scenes(seed=0):
             for method, values in METHODS.items()
             for split in range(5)
         ],
+        curve=[
+            CurvePoint(method, share, round(1344 * share), spread(values[0] - 0.1 * np.log10(1 / share), rng))
+            for method, values in METHODS.items()
+            for share in (0.1, 0.2, 0.5, 1.0)
+        ],
+        methods=[MethodFacts(method, f"What {method} is, in one sentence.", "compare.md") for method in METHODS],
+        fit=FitFacts(
+            *("/home/me/pictures/8-cat", "n3", "gist", False, "auto", []),
+            "nearboost fit ~/pictures/8-cat --method n3 --features gist",
+        ),
     )
 
 

@@ -16,8 +16,10 @@ from nearboost.catalogue.methods import METHODS
 from nearboost.compare import comparison as comparing
 from nearboost.compare import processes
 from nearboost.compare.comparison import Settings, compare
+from nearboost.compare.protocols import make_splits
 from nearboost.compare.report.facts import Failure
-from nearboost.datasets import DataError
+from nearboost.datasets import DataError, open_dataset
+from nearboost.measures.intervals import share_interval
 
 FAST = ("crc", "linear-svm")
 
@@ -108,6 +110,59 @@ def test_more_methods_and_splits_add_runs(blobs, out, asked):
     ]
 
 
+def test_other_methods_join_those_of_earlier_calls(blobs, out, first, runs_here):
+    asked = ("linear-svm:C=1",)
+    found = compare(settings(blobs, out, methods=asked, repeats=1))
+    assert {(run.identity.method, run.identity.split) for run in found.runs} == {
+        *(("linear-svm:C=1", 0), ("crc", 0), ("linear-svm", 0)),
+    }, "on the split that was asked for"
+    assert len(found.facts.leaderboard) == 3
+    earlier = [run for run in found.runs if run.identity.method == "crc"]
+    assert earlier[0].assessment.predictions == first.runs[0].assessment.predictions
+    assert any(
+        "earlier calls in this folder stand beside: crc, linear-svm. --fresh" in note
+        for note in found.facts.data.notes
+    )
+    again = compare(settings(blobs, out, methods=("linear-svm:C=1", "crc"), repeats=1))
+    assert len(again.runs) == 3, "none comes twice"
+    other = compare(settings(blobs, out, methods=asked, repeats=1, scale=True))
+    assert [entry.method for entry in other.facts.leaderboard] == list(asked), "other rows, another comparison"
+    fresh = compare(settings(blobs, out, methods=asked, repeats=1, fresh=True))
+    assert [entry.method for entry in fresh.facts.leaderboard] == list(asked)
+
+
+def test_failures_of_what_was_asked_count_alone(blobs, out, first):
+    found = compare(settings(blobs, out, methods=("linear-svm:C=3",), repeats=1, run_timeout=0.001))
+    assert not found.is_complete
+    assert found.facts.best in FAST, "what is there is shown"
+
+
+def test_a_learning_curve(blobs, out, runs_here):
+    lines = []
+    found = compare(settings(blobs, out, curve=True), notify=lines.append)
+    points = {(one.label, one.share): one for one in found.facts.curve}
+    assert set(points) == {(method, share) for method in FAST for share in (0.1, 0.2, 0.5, 1.0)}
+    assert [points["crc", share].train for share in (0.1, 0.2, 0.5, 1.0)] == [3, 6, 15, 30]
+    assert len(points["crc", 0.1].accuracy.values) == 2
+    assert [entry.splits for entry in found.facts.leaderboard] == [2, 2], "parts are no splits"
+    assert sum("from before" in line for line in lines) == 4
+    assert "5/16  crc, vectors, split 1, 50% of the training items: accuracy" in "\n".join(lines)
+    assert "Learning curve" in found.report.read_text()
+    lines.clear()
+    compare(settings(blobs, out, curve=True), notify=lines.append)
+    assert sum("from before" in line for line in lines) == 16
+
+
+def test_the_same_items_in_two_splits_are_known_again(blobs, first):
+    """Halves of 60 rows: items that are tested in both splits are no others."""
+    mine = [run for run in first.runs if run.identity.method == first.facts.best]
+    right = [np.equal(run.assessment.truth, run.assessment.predictions) for run in mine]
+    units = [split.test for split in make_splits(open_dataset(blobs), "half", repeats=2)]
+    found = first.facts.leaderboard[0].measures["accuracy"].interval
+    assert found == pytest.approx(share_interval(right, 30, units=units), abs=1e-12)
+    assert found != pytest.approx(share_interval(right, 30), abs=1e-3)
+
+
 def test_fresh_forgets(blobs, out, asked):
     compare(settings(blobs, out, fresh=True, methods=("crc",)))
     assert asked == [("crc", 0), ("crc", 1)]
@@ -139,7 +194,7 @@ def test_a_killed_run_costs_one_run(blobs, out, monkeypatch):
     lines = []
     methods = ("crc", "strange:does=kill", "linear-svm:C=2")
     found = compare(settings(blobs, out, methods=methods, repeats=1), notify=lines.append)
-    assert [run.as_result()["status"] for run in found.runs] == ["done", "failed", "done"]
+    assert [run.as_result()["status"] for run in found.runs[:3]] == ["done", "failed", "done"]
     assert not found.is_complete
     assert found.facts.failed == [
         Failure("strange:does=kill", "vectors", "Killed (SIGKILL), as the system does when memory runs out.", 1)
@@ -244,8 +299,20 @@ def test_folders_of_others_are_left_alone(blobs, tmp_path):
     with pytest.raises(UsageError, match="is a file, where a folder is needed"):
         compare(settings(blobs, blobs))
     data = write_stripes(tmp_path / "pictures")
+    lines = []
     with pytest.raises(UsageError, match="lies within the data"):
-        compare(settings(data, data / "report"))
+        compare(settings(data, data / "report"), notify=lines.append)
+    assert lines == []
+
+
+def test_a_place_is_refused_before_anything_is_read(tmp_path, monkeypatch):
+    """Also the one that is named after the data."""
+    data = write_stripes(tmp_path / "pictures")
+    monkeypatch.chdir(data)
+    lines = []
+    with pytest.raises(UsageError, match="compare-pictures lies within the data; give one outside with --out"):
+        compare(settings(data, None), notify=lines.append)
+    assert lines == []
 
 
 def test_one_comparison_at_a_time_in_a_folder(blobs, out):

@@ -201,7 +201,7 @@ def test_runs_of_earlier_versions_are_read():
     [path] = Path(__file__).parent.glob("*.json")
     stored = json.loads(path.read_text(encoding="utf-8"))
     run = read_run(path)
-    assert run.as_result() == stored
+    assert run.as_result() == {**stored, "held_out_accuracy": None}, "what came later is unknown"
     assert file_name(as_json(run.identity)) == path.name
     assert run.assessment.prototypes == 12
     assert {one.class_ for one in run.assessment.gallery} == {"A", "B"}

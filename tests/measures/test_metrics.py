@@ -2,14 +2,11 @@
 
 import json
 from itertools import permutations
-from math import comb, sqrt
 
 import numpy as np
 import pytest
-from scipy import stats
 from sklearn import metrics
 
-from nearboost.measures.differences import mcnemar, paired, summarise
 from nearboost.measures.metrics import class_accuracies, confusion, measure, reliability
 
 CLASSES = [f"class {letter}" for letter in "abcdefgh"]
@@ -191,72 +188,3 @@ def test_mistakes_are_named(given, message):
     truth = ["class a", "class b", "class a"]
     with pytest.raises(ValueError, match=message):
         measure(truth, **{"predictions": truth, "classes": CLASSES[:2], **given})
-
-
-def test_mean_and_deviation():
-    values = [0.5, None, 0.75, 0.7]
-    found = summarise(values)
-    assert found.mean == pytest.approx(np.mean([0.5, 0.75, 0.7]))
-    assert found.deviation == pytest.approx(np.std([0.5, 0.75, 0.7], ddof=1))
-    assert found.values == values
-    assert summarise([0.5]).deviation is None
-    assert summarise([None]).mean is None
-
-
-def test_corrected_t_is_the_plain_one_with_a_larger_variance():
-    rng = np.random.default_rng(0)
-    first, second = rng.normal(0.8, 0.02, 10), rng.normal(0.79, 0.02, 10)
-    plain = stats.ttest_rel(first, second)
-    uncorrected = paired(first.tolist(), second.tolist(), n_train=1, n_test=0)
-    assert uncorrected.t == pytest.approx(plain.statistic, abs=1e-12)
-    assert uncorrected.p == pytest.approx(plain.pvalue, abs=1e-12)
-    found = paired(first.tolist(), second.tolist(), n_train=90, n_test=10)
-    assert found.difference == pytest.approx(np.mean(first - second), abs=1e-12)
-    assert found.t == pytest.approx(plain.statistic * sqrt((1 / 10) / (1 / 10 + 10 / 90)), abs=1e-12)
-    assert found.p == pytest.approx(2 * stats.t.cdf(-abs(found.t), 9), abs=1e-12)
-    assert found.n == 10
-
-
-def test_corrected_t_is_level_on_splits_of_one_set():
-    """Two equally good methods that differ by chance: the corrected test says otherwise in about one case of 20,
-    the plain one far more often."""
-    rng = np.random.default_rng(0)
-    corrected, plain = [], []
-    for _ in range(300):
-        difference = rng.choice([-1, 0, 1], size=200, p=[0.15, 0.7, 0.15])  # per item, whoever trains
-        splits = [rng.permutation(200)[:100] for _ in range(10)]
-        means = [difference[split].mean() for split in splits]
-        corrected.append(paired(means, [0.0] * 10, n_train=100, n_test=100).p < 0.05)
-        plain.append(stats.ttest_1samp(means, 0).pvalue < 0.05)
-    assert np.mean(corrected) < 0.12
-    assert np.mean(plain) > 0.3
-
-
-def test_few_or_constant_differences():
-    assert paired([0.9], [0.8], 10, 10).p is None
-    assert paired([0.9], [0.8], 10, 10).difference == pytest.approx(0.1)
-    assert paired([], [], 10, 10).difference is None
-    assert paired([0.9, None, 0.8], [0.8, 0.7, None], 10, 10).n == 1
-    assert paired([0.9, 0.8], [0.9, 0.8], 10, 10).p == 1.0
-    assert paired([0.9, 0.8], [0.8, 0.7], 10, 10).p == 0.0
-    with pytest.raises(ValueError, match="2 and 1 results cannot be paired"):
-        paired([1, 2], [1], 10, 10)
-
-
-@pytest.mark.parametrize(("only_first", "only_second"), [(0, 0), (1, 0), (7, 2), (2, 7), (5, 5), (30, 12)])
-def test_mcnemar_against_binomial_sums(only_first, only_second):
-    both = 20
-    first = np.array([1] * both + [1] * only_first + [0] * only_second + [0] * 5)
-    second = np.array([1] * both + [0] * only_first + [1] * only_second + [0] * 5)
-    n = only_first + only_second
-    tail = sum(comb(n, i) for i in range(min(only_first, only_second) + 1)) / 2**n
-    found = mcnemar(first, second)
-    assert found.p == pytest.approx(min(1.0, 2 * tail), abs=1e-12)
-    assert (found.only_first, found.only_second) == (only_first, only_second)
-    assert found.difference == pytest.approx(first.mean() - second.mean(), abs=1e-12)
-    assert mcnemar(second, first).p == pytest.approx(found.p, abs=1e-12)
-
-
-def test_answers_that_make_no_pairs():
-    with pytest.raises(ValueError, match=r"Answers of shape \(2,\) and \(3,\) cannot be paired"):
-        mcnemar([1, 0], [1, 0, 1])

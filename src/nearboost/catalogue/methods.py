@@ -35,6 +35,7 @@ class Method:
     title : as in tables
     home : module and class, imported when it is made
     about : what it is, in a sentence
+    guide : the page of the documentation that says more
     settings : what differs from the class's defaults
     grid : values to choose from by folds of the training rows (see `Tuned`), and the units they are in
     one_vs_rest : whether each class is learned against the rest, because the class itself knows no better way
@@ -47,6 +48,7 @@ class Method:
     title: str
     home: str
     about: str
+    guide: str = "compare.md"
     settings: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] | None = None
     units: Mapping[str, str] | None = None
@@ -181,6 +183,7 @@ _TABLE = (
         "NearBoost",
         "nearboost.ensemble.nearboost.NearBoostClassifier",
         "Neighbours in a learned metric and a kernel regression; scales, metric and weights by folds.",
+        "nearboost.md",
     ),
     Method(
         "knn",
@@ -202,6 +205,7 @@ _TABLE = (
         "UNN",
         "nearboost.boosting.unn.UNNClassifier",
         "Neighbours whose votes are learned by boosting.",
+        "boosted-neighbours.md",
         multilabel=True,
     ),
     Method(
@@ -209,6 +213,7 @@ _TABLE = (
         "N3",
         "nearboost.boosting.n3.N3Classifier",
         "Neighbours whose votes are learned by Newton steps.",
+        "boosted-neighbours.md",
         multilabel=True,
     ),
     Method(
@@ -216,24 +221,28 @@ _TABLE = (
         "MLNN",
         "nearboost.boosting.mlnn.MLNNClassifier",
         "Neighbours with one learned weight each, the same for all classes.",
+        "one-weight.md",
     ),
     Method(
         "mapboost",
         "MAPBoost",
         "nearboost.boosting.mapboost.MAPBoostClassifier",
         "Neighbours with one learned weight each, and posteriors by the rule of Bayes.",
+        "one-weight.md",
     ),
     Method(
         "innc",
         "INNC",
         "nearboost.inn.classifier.INNClassifier",
         "The weights of iterative nearest neighbours, summed by class.",
+        "inn.md",
     ),
     Method(
         "src",
         "SRC",
         "nearboost.inn.src.SRCClassifier",
         "The weights of a sparse code over all training rows, summed by class.",
+        "inn.md",
         slow=True,
     ),
     Method(
@@ -241,12 +250,14 @@ _TABLE = (
         "CRC",
         "nearboost.inn.crc.CRCClassifier",
         "The class that a ridge code over all training rows rebuilds a query from best.",
+        "inn.md",
     ),
     Method(
         "slnd",
         "SLND",
         "nearboost.linear.slnd.SLNDClassifier",
         "Linear classifiers by stochastic low-rank Newton descent.",
+        "linear.md",
         multilabel=True,
     ),
     Method(
@@ -271,6 +282,7 @@ _TABLE = (
         "SGD",
         "nearboost.linear.sgd.LinearSGDClassifier",
         "Linear classifiers by plain stochastic gradients.",
+        "linear.md",
         multilabel=True,
     ),
     Method(

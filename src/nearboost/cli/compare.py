@@ -31,6 +31,9 @@ def compare(
         typer.Option(help="Folder to write the report to.", show_default="compare- and the name of the data"),
     ] = None,
     layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Fit to 10, 20 and 50 % of the training items as well.")
+    ] = False,
     scale: Annotated[
         bool,
         typer.Option("--scale", help="Scale features to mean 0 and deviation 1; otherwise rows stay as they are."),
@@ -48,7 +51,8 @@ def compare(
 ) -> Exit:
     """Compare methods on your data, on the same splits, and write a report.
 
-    Each method runs on each split in a process of its own. A second call resumes where the first one stopped.
+    Each method runs on each split in a process of its own. A second call resumes where the first one stopped, and
+    other methods or features join those of the first in the report.
 
     Example: `nearboost compare pictures --features gist --methods knn,n3,rbf-svm --repeats 5 --out report`
     """
@@ -73,6 +77,7 @@ def compare(
         threads=threads,
         run_timeout=run_timeout or cell_timeout,  # the former name of the option
         layout=layout,
+        curve=curve,
         command=shlex.join(["nearboost", *sys.argv[1:]]),
     )
     found = run(settings, notify, verbose=progress())

@@ -25,7 +25,7 @@ from nearboost.compare.records import FailedRun, FinishedRun, Run, run_from
 from nearboost.compare.report.facts import Facts
 from nearboost.compare.report.gather import gather
 from nearboost.compare.rows import open_source
-from nearboost.compare.tasks import PlannedRun, describe_splits, make_task
+from nearboost.compare.tasks import PlannedRun, describe_splits, make_task, runs_beside
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.datasets.dataset import join_names
 from nearboost.pages.numbers import quantity
@@ -34,6 +34,7 @@ MARK = "made-by-nearboost.txt"
 RUNS_FOLDER = "cells"  # as in folders of earlier versions, which go on
 OUR_FOLDERS = (RUNS_FOLDER, "features")
 WRITTEN = ("report.html", "results.json", "results.csv")
+CURVE = (0.1, 0.2, 0.5)  # shares of the training items, beside all of them
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Settings:
     threads : of each method; None means all cores
     run_timeout : seconds that a method may take on one split
     layout : of the data, see `open_dataset`
+    curve : whether methods are fitted to 10, 20 and 50 % of the training items as well
     command : how to repeat it, for the report
     """
 
@@ -70,6 +72,7 @@ class Settings:
     threads: int | None = None
     run_timeout: float | None = None
     layout: str = "auto"
+    curve: bool = False
     command: str = ""
 
 
@@ -95,14 +98,15 @@ def compare(settings: Settings, notify: Notify = lambda text: None, verbose: int
     runs in ``cells`` and the rows in ``features``. Interrupted at any moment, the next call continues.
     """
     find_methods(settings.methods or DEFAULT_METHODS)  # mistakes are reported before the data is read
-    if settings.out is not None:
-        check_place(settings.out, settings.data)
+    settings = replace(settings, out=settings.out or default_folder(settings.data))
+    check_place(Path(str(settings.out)), settings.data)
     notify(f"Reading {settings.data}.")
     dataset = open_data(settings, verbose)
     settings = replace(settings, protocol=settings.protocol or ("half" if dataset.part is None else "fixed"))
     descriptors, wanted = choose_descriptors(settings, dataset), choose_methods(settings, dataset)
     splits = make_splits(dataset, str(settings.protocol), settings.repeats, settings.seed)
-    folder = choose_folder(settings, dataset)
+    folder = Path(str(settings.out))
+    folder.mkdir(parents=True, exist_ok=True)
     notify(describe_plan(dataset, settings, len(splits), len(wanted)))
     for note in dataset.notes:
         notify(f"Note: {note}")
@@ -128,8 +132,9 @@ def compare_in(
     threads = count_threads(settings.threads)
     source = open_source(dataset, folder / "features", descriptors, threads, verbose)
     announce_features(descriptors, splits, source, threads, notify)
+    shares = (*CURVE, 1.0) if settings.curve else (1.0,)
     with warnings_to(notify):
-        described, skipped = describe_splits(dataset, splits, descriptors, source, folder / "features")
+        described, skipped = describe_splits(dataset, splits, descriptors, source, folder / "features", shares)
     source.close()
     planned = [
         PlannedRun(method, split, make_task(method, split, dataset, settings, folder / RUNS_FOLDER, threads))
@@ -138,9 +143,21 @@ def compare_in(
     ]
     announce_methods(planned, notify)
     runs = list(run_all(planned, dataset.is_multilabel, settings.run_timeout, notify, verbose))
-    facts = gather(runs, dataset, splits, settings, skipped, source.thumbnail)
-    report = write_report(folder, facts, runs)
-    return Comparison(folder, report, facts, runs, skipped)
+    beside = runs_beside(folder / RUNS_FOLDER, planned)
+    every = [*zip((one.split for one in planned), runs, strict=True), *beside]
+    facts = gather(
+        [run for split, run in every if split.share == 1],
+        dataset,
+        splits,
+        settings,
+        skipped,
+        source.thumbnail,
+        units={split.number: split.units for split in described},
+        curve=[(split.share, run) for split, run in every if split.share < 1 and isinstance(run, FinishedRun)],
+        added=list(dict.fromkeys(run.identity.method for _, run in beside)),
+    )
+    report = write_report(folder, facts, [run for _, run in every])
+    return Comparison(folder, report, facts, [run for _, run in every], skipped)
 
 
 @contextmanager
@@ -190,14 +207,10 @@ def choose_methods(settings: Settings, dataset: Dataset) -> list[Method]:
     return [method for method in usual if method.multilabel] if dataset.is_multilabel else usual
 
 
-def choose_folder(settings: Settings, dataset: Dataset) -> Path:
-    """The output folder, made if need be."""
-    data = Path(settings.data).resolve()
-    name = data.name if data.is_dir() else dataset.name  # a folder's own name, whatever set it was taken for
-    folder = Path(settings.out or "compare-" + re.sub(r"[^\w.-]+", "-", name))
-    check_place(folder, settings.data)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def default_folder(data: str) -> Path:
+    """A folder in the present one, named after the data."""
+    path = Path(data).resolve()
+    return Path("compare-" + re.sub(r"[^\w.-]+", "-", path.name if path.is_dir() else path.stem))
 
 
 def check_place(folder: Path, source: str) -> None:
@@ -236,14 +249,15 @@ def run_all(
                 run = FailedRun(one.task.identity, reason)
             elif run is None:
                 run = run_from(run_task(one.task.as_task(), timeout))
-            notify(f"{number}/{len(planned)}  {describe_run(run, is_old)}")
+            part = f", {one.split.share:.0%} of the training items" if one.split.share < 1 else ""
+            notify(f"{number}/{len(planned)}  {describe_run(run, is_old, part)}")
             advance()
             yield run
 
 
-def describe_run(run: Run, is_old: bool) -> str:
+def describe_run(run: Run, is_old: bool, part: str = "") -> str:
     """A run in one line, for people who wait."""
-    where = f"{run.identity.method}, {run.identity.features}, split {run.identity.split + 1}"
+    where = f"{run.identity.method}, {run.identity.features}, split {run.identity.split + 1}{part}"
     if isinstance(run, FailedRun):
         return f"{where}: failed. {run.reason}"
     measures = run.assessment.measures

@@ -93,6 +93,17 @@ def make_splits(dataset: Dataset, protocol: str, repeats: int = 1, seed: int = 0
     return splits
 
 
+def draw_part(dataset: Dataset, split: Split, share: float) -> NDArray[np.bool_]:
+    """A share of a split's training items, as flags: the same of each class, one at least; larger ones hold it."""
+    strata = np.zeros(len(split.train), dtype=np.intp) if dataset.is_multilabel else dataset.codes()[split.train]
+    order = np.random.default_rng(split.seed).permutation(len(strata))
+    kept = np.zeros(len(strata), dtype=bool)
+    for stratum in np.unique(strata):
+        mine = order[strata[order] == stratum]
+        kept[mine[: max(1, round(share * len(mine)))]] = True
+    return kept
+
+
 def protocol_notes(dataset: Dataset, protocol: str) -> tuple[str, ...]:
     """What a reader of results under this protocol should know."""
     wanted = parse_protocol(protocol)

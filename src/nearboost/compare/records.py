@@ -170,6 +170,7 @@ class Assessment(FromJson):
     confusion : rows are true classes; None for several labels
     reliability : mean confidence, accuracy and count of each bin, if there are probabilities
     mistakes : the most confident ones
+    held_out_accuracy : what the method expects by folds of the training rows, if it says so
     """
 
     prototypes: int | None
@@ -181,6 +182,7 @@ class Assessment(FromJson):
     confusion: list[list[int]] | None
     reliability: list[list[float]] | None
     mistakes: list[Mistake]
+    held_out_accuracy: float | None = None
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:

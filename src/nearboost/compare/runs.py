@@ -156,6 +156,7 @@ def assess(
         confusion=None if several else confusion(true, said, classes),
         reliability=reliability(true, said, classes, np.asarray(probabilities)) if has_bins else None,
         mistakes=[] if several else worst_mistakes(truth, answers, probabilities, table["test_names"], classes),
+        held_out_accuracy=held_out_accuracy(estimator),
     )
 
 
@@ -200,6 +201,12 @@ def count_prototypes(estimator: Any) -> int | None:
     from nearboost.problem.classifier import voters_of
 
     return len(voters_of(getattr(estimator, "best_estimator_", estimator))) or None
+
+
+def held_out_accuracy(estimator: Any) -> float | None:
+    """What a method expects of itself; None where it does not say or does not know."""
+    found = getattr(getattr(estimator, "best_estimator_", estimator), "held_out_accuracy_", None)
+    return float(found) if found is not None and np.isfinite(found) else None
 
 
 def chosen_settings(estimator: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The runs of a comparison: each split in each kind of features, and each method on it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,14 +13,19 @@ from nearboost.base.disk import write_arrays
 from nearboost.base.machine import describe_versions
 from nearboost.catalogue.descriptors import Descriptor
 from nearboost.catalogue.methods import Method
-from nearboost.compare.protocols import Split
-from nearboost.compare.records import FinishedRun, RunIdentity, RunTask, read_run
+from nearboost.compare.processes import file_name
+from nearboost.compare.protocols import Split, draw_part
+from nearboost.compare.records import FinishedRun, RunIdentity, RunTask, as_json, read_run
 from nearboost.compare.rows import VECTORS, Source, SplitRows, hash_texts
 from nearboost.datasets import DataError, Dataset
 
 
 class DescribedSplit(NamedTuple):
-    """One split in one kind of features: the rows' file, the table of the split, and the hash of both."""
+    """One split in one kind of features: the rows' file, the table of the split, and the hash of both.
+
+    ``units`` are what its test items are counted as: each as itself, or as its group. ``share`` is how much of the
+    split's training items the table has.
+    """
 
     features: str
     number: int
@@ -29,6 +35,8 @@ class DescribedSplit(NamedTuple):
     content: str
     n_train: int
     n_test: int
+    units: NDArray[Any]
+    share: float = 1.0
 
 
 class PlannedRun(NamedTuple):
@@ -45,9 +53,17 @@ class PlannedRun(NamedTuple):
 
 
 def describe_splits(
-    dataset: Dataset, splits: Sequence[Split], descriptors: Sequence[Descriptor], source: Source, folder: Path
+    dataset: Dataset,
+    splits: Sequence[Split],
+    descriptors: Sequence[Descriptor],
+    source: Source,
+    folder: Path,
+    shares: Sequence[float] = (1.0,),
 ) -> tuple[list[DescribedSplit], dict[str, str]]:
-    """Describe all splits. An item that lacks a row in one kind of features is left out of all of them."""
+    """Describe all splits, with these shares of their training items.
+
+    An item that lacks a row in one kind of features is left out of all of them.
+    """
     described, skipped = [], {}
     source.prepare(splits, descriptors)
     kinds: Sequence[Descriptor | None] = descriptors or [None]  # vectors need none
@@ -55,15 +71,16 @@ def describe_splits(
         found = [source.rows(split, descriptor) for descriptor in kinds]
         for rows in found:
             skipped.update(rows.failed)
-        keep = tuple(np.all([getattr(rows, side) >= 0 for rows in found], axis=0) for side in ("train", "test"))
-        if not keep[0].any() or not keep[1].any():
+        train, test = (np.all([getattr(rows, side) >= 0 for rows in found], axis=0) for side in ("train", "test"))
+        if not train.any() or not test.any():
             raise DataError(f"No image to train or test with could be read; {next(iter(skipped.values()))}")
-        for descriptor, rows in zip(kinds, found, strict=True):
-            name = VECTORS if descriptor is None else descriptor.name
-            described.append(
-                describe_split(dataset, split, number, name, rows, keep, source.content(split), folder)
-            )
-    return described, skipped
+        for share in shares:
+            keep = (train & draw_part(dataset, split, share), test)
+            for descriptor, rows in zip(kinds, found, strict=True):
+                name = VECTORS if descriptor is None else descriptor.name
+                one = describe_split(dataset, split, number, name, rows, keep, source.content(split), folder)
+                described.append(one._replace(share=share))
+    return sorted(described, key=lambda one: -one.share), skipped
 
 
 def describe_split(
@@ -95,7 +112,8 @@ def describe_split(
         test_names=names[test],
         train_groups=None if dataset.groups is None else np.asarray(dataset.groups)[train].astype(str),
     )
-    return DescribedSplit(features, number, split.seed, rows.file, table, content, len(train), len(test))
+    units = test if dataset.groups is None else np.asarray(dataset.groups)[test]
+    return DescribedSplit(features, number, split.seed, rows.file, table, content, len(train), len(test), units)
 
 
 def make_task(
@@ -119,6 +137,25 @@ def make_task(
         libraries=describe_versions(),
     )
     return RunTask.make(identity, split.rows, split.table, folder)
+
+
+def runs_beside(folder: Path, planned: Sequence[PlannedRun]) -> list[tuple[DescribedSplit, FinishedRun]]:
+    """What earlier calls ran on the same splits, with other methods or features; of equals, the latest."""
+    splits = {_key(one.task.identity): one.split for one in planned}
+    asked = {(one.method.name, one.split.features) for one in planned}
+    found: dict[tuple[str, ...], tuple[DescribedSplit, FinishedRun]] = {}
+    for path in sorted(folder.glob("*.json"), key=lambda path: (path.stat().st_mtime, path.name)):
+        run = read_run(path)
+        if run is not None and (key := _key(run.identity)) in splits:
+            mine = (run.identity.method, run.identity.features)
+            if mine not in asked:
+                found[(*mine, key)] = splits[key], run
+    return list(found.values())
+
+
+def _key(identity: RunIdentity) -> str:
+    """All that a result depends on but its method and features."""
+    return file_name(as_json(replace(identity, method="", parameters={}, features="", rows="")))
 
 
 def plain(value: Any) -> Any:

@@ -2,120 +2,159 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearboost.measures.intervals import (
+    Answers,
+    Floats,
+    Interval,
+    Spread,
+    answers_of,
+    mean_over_splits,
+    spread_of_splits,
+)
+
 
 @dataclass(frozen=True)
 class Summary:
-    """A measure over several splits: mean and sample deviation, None where there is too little, and all values."""
+    """A measure over several splits: mean and sample deviation, None where there is too little, and all values.
+
+    ``interval`` is where the mean lies at 95 %, where that is known.
+    """
 
     mean: float | None
     deviation: float | None
     values: list[float | None]
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Two methods on n splits: mean difference, its deviation, the t statistic and the two-sided p."""
+    """Two methods on n splits: mean difference, its deviation over them, and the two-sided p.
+
+    ``spread`` is what chance does to the difference, None where one cannot say.
+    """
 
     difference: float | None
     deviation: float | None
-    t: float | None
     p: float | None
     n: int
+    spread: Spread | None = None
+
+    @property
+    def t(self) -> float | None:
+        """The difference in standard errors."""
+        if self.spread is None or self.difference is None or not self.spread.error:
+            return None
+        return self.difference / self.spread.error
+
+    def interval(self, level: float = 0.95) -> Interval | None:
+        """Where the true difference lies."""
+        if self.spread is None or self.difference is None:
+            return None
+        margin = self.spread.reach(level)
+        if self.p is not None and self.p > 1 - level:  # both say the same of no difference
+            margin = max(margin, abs(self.difference))
+        return max(self.difference - margin, -1.0), min(self.difference + margin, 1.0)
 
 
-@dataclass(frozen=True)
-class McNemarTest:
-    """Two methods on the same items: difference of accuracies, items that only one got right, two-sided p."""
-
-    difference: float
-    only_first: int
-    only_second: int
-    p: float
-
-
-def summarise(values: Sequence[float | None]) -> Summary:
+def summarise(values: Sequence[float | None], interval: Interval | None = None) -> Summary:
     """The summary of what is there."""
     there = np.array([value for value in values if value is not None], dtype=np.float64)
     mean = float(there.mean()) if len(there) else None
-    return Summary(mean, float(there.std(ddof=1)) if len(there) > 1 else None, list(values))
+    return Summary(mean, float(there.std(ddof=1)) if len(there) > 1 else None, list(values), interval)
 
 
 def paired(
-    first: Sequence[float | None], second: Sequence[float | None], n_train: float, n_test: float
+    first: Sequence[Any],
+    second: Sequence[Any],
+    n_train: float,
+    n_test: float | None = None,
+    *,
+    units: Sequence[ArrayLike] | None = None,
 ) -> PairedTest:
-    """The difference of two methods on the same splits, by the corrected resampled t test.
+    """The difference of two methods on the same splits.
 
-    Splits of one set share training items, so their results are not independent and the plain t test finds
-    differences that are none. Nadeau and Bengio (2003) put 1/J + n_test/n_train in place of 1/J.
+    Below five splits, test items are drawn anew (paired bootstrap). What training on other items would change is
+    left out: so few splits do not show it. From five on it is the corrected resampled t test. Splits of one set
+    share training items, so their results are not independent and the plain t test finds differences that are
+    none; Nadeau and Bengio (2003) put 1/J + n_test/n_train in place of 1/J. The variance of a split's difference
+    is taken for at least (share of items that one method alone has right − difference²)/n_test: less is luck.
 
     Parameters
     ----------
-    first, second : a measure on each split, in the same order; pairs with a None are left out
-    n_train, n_test : how many items train and test in a split
+    first, second : for each split whether each test item was answered rightly, in the same order; or a measure of
+        each split, which says less: pairs with a None are left out, the share above is taken for the difference
+    n_train, n_test : how many items train and test in a split; answers say the latter themselves
+    units : for each split what each test item belongs to: the item itself, to be known again in other splits, or
+        its group. What is drawn anew is a unit, with all its answers; None means that no item comes twice
 
     Returns
     -------
-    PairedTest : of first − second; None where one pair says nothing
+    PairedTest : of first − second
 
     Examples
     --------
-    >>> found = paired([0.90, 0.92, 0.91], [0.88, 0.91, 0.90], n_train=100, n_test=50)
-    >>> round(found.difference, 4), round(found.p, 4)
-    (0.0133, 0.1271)
+    >>> found = paired([[1, 1, 1, 1, 1, 0, 1, 1]], [[1, 0, 0, 1, 0, 0, 0, 1]], n_train=8)
+    >>> found.difference, bool(found.p < 0.2), [round(edge, 2) for edge in found.interval()]
+    (0.5, True, [0.0, 1.0])
+    >>> round(paired([0.90, 0.90], [0.89, 0.89], n_train=100, n_test=100).p, 2)
+    0.41
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} results cannot be paired; give both on the same splits.")
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    differences = np.array([a - b for a, b in pairs], dtype=np.float64)
-    found = summarise(differences.tolist())
-    t = p = None
-    if found.mean is not None and found.deviation is not None:
-        t, p = _student(found.mean, found.deviation * sqrt(1 / len(pairs) + n_test / n_train), len(pairs) - 1)
-    return PairedTest(found.mean, found.deviation, t, p, len(pairs))
+    if all(np.ndim(value) == 0 for value in (*first, *second) if value is not None):
+        return _paired_measures(first, second, n_train, n_test)
+    answers = answers_of([_subtract(a, b) for a, b in zip(first, second, strict=True)], units)
+    difference, spread = mean_over_splits(answers, n_train)
+    deviation = summarise([float(values.mean()) for values in answers.values]).deviation
+    # Were both equally good, each unit that tells them apart would be a fair coin.
+    p = max(spread.beyond(abs(difference)), min(1.0, 2.0 ** (1 - _n_discordant(answers))))
+    return PairedTest(difference, deviation, p, len(first), spread)
 
 
-def _student(mean: float, spread: float, freedom: int) -> tuple[float | None, float]:
-    """A spread of nothing is either no difference or a certain one; rounding counts as nothing."""
-    from scipy.stats import t as student
-
-    if spread <= 1e-12:
-        return None, 1.0 if abs(mean) <= 1e-12 else 0.0
-    t = mean / spread
-    return t, float(2 * student.sf(abs(t), freedom))
-
-
-def mcnemar(first_is_right: ArrayLike, second_is_right: ArrayLike) -> McNemarTest:
-    """The difference of two methods on one split, by McNemar's exact test.
-
-    Only items that one method gets right and the other wrong tell them apart. Were the methods equally good, each
-    such item would be a fair coin.
-
-    Parameters
-    ----------
-    first_is_right, second_is_right : for each test item, in the same order
-
-    Returns
-    -------
-    McNemarTest : of first − second
-
-    Examples
-    --------
-    >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1]).p
-    0.125
-    """
-    first, second = np.asarray(first_is_right, dtype=bool), np.asarray(second_is_right, dtype=bool)
-    if first.shape != second.shape or first.ndim != 1 or not first.size:
+def _subtract(first: ArrayLike, second: ArrayLike) -> Floats:
+    mine, its = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if mine.shape != its.shape or mine.ndim != 1 or not mine.size:
         raise ValueError(
-            f"Answers of shape {first.shape} and {second.shape} cannot be paired; give one for each item."
+            f"Answers of shape {mine.shape} and {its.shape} cannot be paired; give one for each item."
         )
-    from scipy.stats import binomtest
+    return mine - its
 
-    only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
-    n = only_first + only_second
-    p = float(binomtest(only_first, n).pvalue) if n else 1.0
-    return McNemarTest((only_first - only_second) / first.size, only_first, only_second, p)
+
+def _n_discordant(answers: Answers) -> int:
+    """How many units speak for one of the two."""
+    values, units = np.concatenate(answers.values), np.concatenate(answers.units)
+    return int(np.count_nonzero(np.bincount(units, weights=values)))
+
+
+def _paired_measures(
+    first: Sequence[float | None], second: Sequence[float | None], n_train: float, n_test: float | None
+) -> PairedTest:
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    found = summarise([a - b for a, b in pairs])
+    if found.mean is None or len(pairs) < 2:
+        return PairedTest(found.mean, None, None, len(pairs))
+    if n_test is None:
+        raise ValueError("n_test=None is not enough for measures of splits; give the number of test items.")
+    size = min(abs(found.mean), 1.0)
+    spread = spread_of_splits([a - b for a, b in pairs], (size - size**2) / n_test, n_test / n_train)
+    return PairedTest(found.mean, found.deviation, spread.beyond(abs(found.mean)), len(pairs), spread)
+
+
+def adjust_together(chances: Sequence[float | None]) -> list[float | None]:
+    """Holm's adjustment: each p-value as it stands among all that were looked at; None stays and is not counted.
+
+    >>> [round(p, 3) for p in adjust_together([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    known = [place for place, p in enumerate(chances) if p is not None]
+    adjusted: list[float | None] = [None] * len(chances)
+    largest = 0.0
+    for rank, place in enumerate(sorted(known, key=lambda place: chances[place] or 0.0)):
+        largest = max(largest, min(1.0, (len(known) - rank) * (chances[place] or 0.0)))
+        adjusted[place] = largest
+    return adjusted

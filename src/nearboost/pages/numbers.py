@@ -1,4 +1,4 @@
-"""Measures as text. A measure is a number, None, or a summary over splits with mean, deviation and values."""
+"""Measures as text. A measure is a number, None, or a summary over splits with a mean and perhaps an interval."""
 
 import math
 from typing import Any
@@ -10,11 +10,10 @@ def mean(measure: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def deviation(measure: Any) -> float | None:
-    """The deviation over splits; None where there was one split only."""
-    if measure is None or isinstance(measure, int | float) or len(measure.values) < 2:
-        return None
-    return mean(measure.deviation)
+def interval(measure: Any) -> tuple[float, float] | None:
+    """Where the mean lies, as far as that is known."""
+    ends = getattr(measure, "interval", None)
+    return None if ends is None or None in map(mean, ends) else (float(ends[0]), float(ends[1]))
 
 
 def percent(value: float) -> str:
@@ -74,18 +73,18 @@ def quantity(value: float) -> str:
     return _signed(f"{value:,.{decimals}f}")
 
 
-def with_deviation(measure: Any) -> str:
-    """Mean and deviation in per cent, in one piece.
+def with_interval(measure: Any) -> str:
+    """A mean in per cent and where it lies, in one piece.
 
     >>> from nearboost.measures.differences import Summary
-    >>> with_deviation(Summary(0.831, 0.004, [0.827, 0.835]))
-    '83.1\\xa0±\\xa00.4\\xa0%'
+    >>> with_interval(Summary(0.831, 0.004, [0.827, 0.835], (0.812, 0.85)))
+    '83.1\\xa0%\\xa0(81.2\\xa0to\\xa085.0)'
     """
-    middle, spread = mean(measure), deviation(measure)
+    middle, ends = mean(measure), interval(measure)
     if middle is None:
         return "–"
-    parts = [percent(middle)] if spread is None else [percent(middle), "±", percent(spread)]
-    return "\u00a0".join([*parts, "%"])
+    around = "" if ends is None else f"\u00a0({percent(ends[0])}\u00a0to\u00a0{percent(ends[1])})"
+    return f"{percent(middle)}\u00a0%{around}"
 
 
 def _signed(text: str) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from nearboost.pages.tables import WIDTHS
+
 # Formats that hold pixels only; SVG could hold anything.
 PICTURES = tuple(f"data:image/{kind};base64," for kind in ("png", "jpeg", "webp", "gif"))
 LONGEST_NAME = 60
@@ -26,7 +28,11 @@ def render_template(template: str, package: str = "nearboost.pages", **values: A
     )
     script = _source("page.js")
     page = environment.get_template(template).render(
-        css=Markup(_source("page.css")), script=Markup(script), script_hash=Markup(_hash(script)), **values
+        css=Markup(_source("page.css")),
+        script=Markup(script),
+        script_hash=Markup(_hash(script)),
+        table_widths=WIDTHS,
+        **values,
     )
     return page.encode("utf-8", "replace").decode("utf-8")
 

@@ -107,6 +107,10 @@ class Box:
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
+    def nearest(self, x: float, y: float) -> tuple[float, float]:
+        """The point of the rectangle that is nearest to this one."""
+        return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
+
     def within(self, other: "Box") -> bool:
         across = other.left <= self.left and self.right <= other.right
         return across and other.top <= self.top and self.bottom <= other.bottom
@@ -133,11 +137,11 @@ def _letter(letter: str) -> float:
     return NARROW if letter in NARROW_LETTERS else LETTER
 
 
-def label_beside(text: str, x: float, y: float, side: str, *, bold: bool = False) -> Label:
+def label_beside(text: str, x: float, y: float, side: str, *, bold: bool = False, gap: float = GAP) -> Label:
     """A label beside a point, on one of the `SIDES`."""
     width = text_width(text, bold=bold)
-    x += {"right": GAP, "left": -GAP}.get(side, 0.0)
-    y += {"above": -GAP - LINE / 2, "below": GAP + LINE / 2}.get(side.split()[0], 0.0)
+    x += {"right": gap, "left": -gap}.get(side, 0.0)
+    y += {"above": -gap - LINE / 2, "below": gap + LINE / 2}.get(side.split()[0], 0.0)
     towards = side.split()[-1]
     anchor, left = {"right": ("start", x), "left": ("end", x - width)}.get(towards, ("middle", x - width / 2))
     return Label(x, y + LINE / 3, anchor, Box(left, y - LINE / 2, left + width, y + LINE / 2))

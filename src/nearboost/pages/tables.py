@@ -6,6 +6,11 @@ from typing import Any, Literal
 
 from nearboost.pages import numbers
 
+WIDTHS = (20, 28, 36, 44, 52, 60, 70, 79)  # of a box, in rem; narrower ones show each row as a block
+LETTER, PADDING = 0.49, 1.0  # of a table's text, in rem
+MOST_LETTERS = 40
+FIRST, TEXT = 8.25, 5.5  # rem that the style sheet gives to texts, which break
+
 Record = Mapping[str, Any]
 
 
@@ -19,7 +24,7 @@ class Column:
     unit: str = ""
     better: Literal["high", "low"] | None = None
     about: str = ""
-    spread: bool = True  # whether the deviation stands beside the mean
+    spread: bool = True  # whether the interval stands beside the mean
 
     @property
     def numeric(self) -> bool:
@@ -28,7 +33,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """Text, the value to sort by (None where it is unknown), and the deviation beside it."""
+    """Text, the value to sort by (None where it is unknown), and the interval beside it."""
 
     text: str
     value: float | str | None
@@ -38,8 +43,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
+    """Cells, whether they stand out, and the place on the page that the first one leads to."""
+
     cells: list[Cell]
     marked: bool = False
+    link: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,23 @@ class Table:
     columns: list[Column]
     rows: list[Row]
 
+    @property
+    def room(self) -> int | None:
+        """The least of the widths in which all columns stand side by side; None where there is none."""
+        needed = sum(map(self._width, range(len(self.columns))))
+        return next((width for width in WIDTHS if needed <= width), None)
+
+    def _width(self, place: int) -> float:
+        """About how many rem a column takes."""
+        words = self.columns[place].title.split()
+        if not self.columns[place].numeric:
+            return max(FIRST if place == 0 else TEXT, PADDING + LETTER * max(map(len, words)))
+        cells = [row.cells[place] for row in self.rows]
+        texts = [cell.text[:MOST_LETTERS] for cell in cells] + [
+            cell.small[: int(0.85 * len(cell.small))] for cell in cells
+        ]
+        return PADDING + LETTER * max(map(len, [*words, *texts]))
+
 
 def make_table(
     caption: str,
@@ -55,12 +80,16 @@ def make_table(
     records: Sequence[Record],
     *,
     marked: Sequence[bool] | None = None,
+    links: Sequence[str | None] | None = None,
     mark_best: bool = False,
 ) -> Table:
     """One row for each record, in the order given. The first column names the row and always stays."""
     filled = [_fill(column, records, mark_best=mark_best) for column in columns]
     known = [n for n, cells in enumerate(filled) if n == 0 or any(cell.value is not None for cell in cells)]
-    rows = [Row([filled[n][row] for n in known], bool(marked and marked[row])) for row in range(len(records))]
+    rows = [
+        Row([filled[n][row] for n in known], bool(marked and marked[row]), links[row] if links else None)
+        for row in range(len(records))
+    ]
     return Table(caption, [columns[n] for n in known], rows)
 
 
@@ -74,11 +103,16 @@ def _fill(column: Column, records: Sequence[Record], *, mark_best: bool) -> list
     return [Cell(cell.text, cell.value, cell.small, best=cell.text == best) for cell in cells]
 
 
+def between(low: str, high: str) -> str:
+    """A range in few letters; numbers with a sign need a word between them."""
+    return f"{low} to {high}" if {"−", "+"} & {*low, *high} else f"{low}–{high}"
+
+
 def _cell(column: Column, measure: Any) -> Cell:
     if column.write is None:
         return Cell("", None) if measure is None else Cell(str(measure), str(measure))
     value = numbers.mean(measure)
     if value is None:
         return Cell("", None)
-    spread = numbers.deviation(measure) if column.spread else None
-    return Cell(column.write(value), value, "" if spread is None else f"± {column.write(spread)}")
+    ends = numbers.interval(measure) if column.spread else None
+    return Cell(column.write(value), value, "" if ends is None else between(*map(column.write, ends)))

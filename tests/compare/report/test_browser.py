@@ -75,12 +75,12 @@ def test_tables_are_sorted(visit):
     head = page.locator("table:has(caption:text-is('Leaderboard')) thead th", has_text="Log-loss")
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "ascending", "the best first"
-    losses = column(page, "Leaderboard", 5)
+    losses = column(page, "Leaderboard", 6)
     assert losses[-2:] == ["–", "–"]
     assert losses[:-2] == sorted(losses[:-2], key=float)
     head.get_by_role("button").press("Enter")
     assert head.get_attribute("aria-sort") == "descending"
-    losses = column(page, "Leaderboard", 5)
+    losses = column(page, "Leaderboard", 6)
     assert losses[-2:] == ["–", "–"], "what is unknown stays last"
     assert losses[:-2] == sorted(losses[:-2], key=float, reverse=True)
     page.get_by_role("region", name="Leaderboard").get_by_role("button", name="Method").click()
@@ -107,12 +107,72 @@ def test_dark_and_light(visit, system):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
-@pytest.mark.parametrize("facts", [scenes(), many_classes(), bare(), hostile_facts(HOSTILE[5])])
-def test_page_is_not_wider_than_the_window(visit, facts):
+def many_methods():
+    """Twenty methods with two kinds of features: more columns than any window has room for."""
+    facts = scenes()
+    rows = [
+        replace(row, method=f"{row.method}:n_prototypes=0.{i}", features=features)
+        for i in range(1, 4)
+        for features in ("gist", "bif")
+        for row in facts.leaderboard
+    ]
+    labels = [f"{row.method} · {row.features}" for row in rows]
+    classes = [
+        replace(one, accuracy=dict.fromkeys(labels, 0.5), intervals=dict.fromkeys(labels, (0.4, 0.6)))
+        for one in facts.per_class
+    ]
+    confusion = replace(facts.confusion, methods=dict.fromkeys(labels, facts.confusion.counts))
+    curve = [replace(one, label=label) for label in labels for one in facts.curve[:4]]
+    return replace(
+        facts, leaderboard=rows, best=rows[0].method, per_class=classes, confusion=confusion, curve=curve
+    )
+
+
+INSIDE = """
+() => Array.from(document.querySelectorAll(".box")).filter((box) => box.clientWidth
+  && box.scrollWidth > box.clientWidth).map((box) => [box.getAttribute("aria-label"), box.scrollWidth])
+"""
+
+
+@pytest.mark.parametrize("facts", [scenes(), many_classes(), many_methods(), bare(), hostile_facts(HOSTILE[5])])
+def test_page_is_not_wider_than_the_window_nor_a_table_than_its_box(visit, facts):
     page = visit(facts)
-    for width in (360, 1200):
+    for width in (360, 768, 1366):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
+        assert page.evaluate(INSIDE) == []
+
+
+def test_rows_without_room_are_blocks(visit):
+    page = visit(scenes())
+    shown = "table:has(caption:text-is('Leaderboard'))"
+    for width, display in ((360, "block"), (768, "block"), (1366, "table")):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.eval_on_selector(shown, "table => getComputedStyle(table).display") == display
+    page.set_viewport_size({"width": 360, "height": 800})
+    cell = f"{shown} tbody tr:first-child td:nth-child(2)"
+    assert page.eval_on_selector(cell, "td => getComputedStyle(td, '::before').content") == '"Accuracy %"'
+    page.locator(f"{shown} thead th", has_text="Log-loss").get_by_role("button").click()
+    losses = column(page, "Leaderboard", 6)
+    assert losses[:-2] == sorted(losses[:-2], key=float), "and still can be sorted"
+
+
+def test_the_confusion_of_any_method(visit):
+    page = visit(scenes())
+    shown = "svg.matrix"
+
+    def visible():
+        labels = page.eval_on_selector_all(
+            ".switch .scroll", "boxes => boxes.filter(b => b.clientWidth).map(b => b.getAttribute('aria-label'))"
+        )
+        return [label for label in labels if label.startswith("Confusion")]
+
+    assert page.locator(shown).count() == 8
+    assert visible() == ["Confusion matrix of n3"]
+    page.get_by_text("weighted-knn", exact=True).locator("xpath=ancestor-or-self::label").click()
+    assert visible() == ["Confusion matrix of weighted-knn"]
+    page.keyboard.press("ArrowRight")
+    assert visible() == ["Confusion matrix of knn"]
 
 
 def test_hostile_names_do_nothing(visit):
@@ -138,6 +198,25 @@ OVERLAPS = """
   return [...outside.map((t) => t.said), ...meeting];
 })
 """
+CROSSED = """
+() => Array.from(document.querySelectorAll("svg.plot")).flatMap((picture) => {
+  const lines = Array.from(picture.querySelectorAll("path.front, path.whisker, path.curve"));
+  const names = Array.from(picture.querySelectorAll("text.label"));
+  return names.flatMap((name) => {
+    const { left, right, top, bottom } = name.getBoundingClientRect();
+    const room = (bottom - top) / 5;  // above and below the letters
+    const inside = (line) => {
+      const matrix = line.getScreenCTM(), length = line.getTotalLength();
+      for (let at = 0; at <= length; at += 0.5) {
+        const { x, y } = line.getPointAtLength(at).matrixTransform(matrix);
+        if (x > left && x < right && y > top + room && y < bottom - room) return true;
+      }
+      return false;
+    };
+    return lines.filter(inside).map((line) => [name.textContent, line.getAttribute("class")]);
+  });
+})
+"""
 LABELS = "pictures => pictures.map(picture => picture.querySelectorAll('text.label').length)"
 
 
@@ -149,7 +228,7 @@ def close_together(name, apart, cost):
         replace(
             row,
             method=f"{name} {i}",
-            measures={**row.measures, "accuracy": summarise([0.8 + apart * (i % 4)])},
+            measures={**row.measures, "accuracy": around(0.8 + apart * (i % 4))},
             prototypes=summarise([cost * (1 + apart * i)]),
             query_ms=summarise([0.3 * (1 + apart * i)]),
         )
@@ -158,12 +237,17 @@ def close_together(name, apart, cost):
     return replace(facts, leaderboard=rows, best=f"{name} 3")
 
 
+def around(share):
+    return summarise([share], (share - 0.02, share + 0.015))
+
+
 @pytest.mark.parametrize("name", ["n3", "weighted-knn", "WWWWWWWWWWWW", "n3:n_prototypes=0.1:loss=matsushita"])
 def test_texts_of_charts_keep_clear(visit, name):
     page = None
     for apart, cost in [(0.0, 1344), (0.001, 120000), (0.01, 412), (0.06, 1)]:
         page = visit(close_together(name, apart, cost), page)
         assert page.evaluate(OVERLAPS) == []
+        assert page.evaluate(CROSSED) == []
         assert min(page.eval_on_selector_all("svg.plot:has(circle.dot)", LABELS)) >= 1
 
 

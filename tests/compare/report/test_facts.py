@@ -20,7 +20,8 @@ from nearboost.compare.records import (
 from nearboost.compare.report.facts import Difference, Failure
 from nearboost.compare.report.gather import complaints, gather, merge_bins
 from nearboost.datasets import Dataset
-from nearboost.measures.differences import mcnemar, paired
+from nearboost.measures.differences import adjust_together, paired
+from nearboost.measures.intervals import wilson
 from nearboost.measures.metrics import measure
 
 CLASSES = ("a", "b", "c")
@@ -59,11 +60,15 @@ def finished(method, split, right, features="gist", warnings=(), **changes):
     return FinishedRun(identity(method, split, features), costs, replace(found, **changes))
 
 
-def facts(runs, n_splits):
+def right(run):
+    return np.equal(run.assessment.truth, run.assessment.predictions)
+
+
+def facts(runs, n_splits, **more):
     labels = np.array(CLASSES * 10)
     data = Dataset("toy", "vectors", np.zeros((30, 2)), labels, CLASSES, [f"row {i}" for i in range(30)])
     splits = [Split(np.arange(15), np.arange(15, 30), seed) for seed in range(n_splits)]
-    return gather(runs, data, splits, Settings("toy.npz", protocol="half"), {}, lambda name: None)
+    return gather(runs, data, splits, Settings("toy.npz", protocol="half"), {}, lambda name: None, **more)
 
 
 def test_one_split_is_judged_by_its_items():
@@ -71,25 +76,91 @@ def test_one_split_is_judged_by_its_items():
     found = facts([worse, better], 1)
     assert found.best == "n3"
     assert [entry.method for entry in found.leaderboard] == ["n3", "knn"]
-    test = mcnemar(*(np.equal(one.assessment.truth, one.assessment.predictions) for one in (worse, better)))
+    test = paired([right(better)], [right(worse)], N_TRAIN)
+    low, high = test.interval(0.95)
     assert found.leaderboard[0].against_best is None
-    assert found.leaderboard[1].against_best == Difference(test.difference, test.p)
-    assert found.leaderboard[1].measures["accuracy"].deviation is None
+    assert found.leaderboard[1].against_best == Difference(
+        -test.difference, test.p, (-high, -low), retrained=False
+    )
+    assert found.leaderboard[0].measures["accuracy"].deviation is None
+    assert found.leaderboard[0].measures["accuracy"].interval == wilson(27, 30)
+    assert found.per_class[0].intervals["n3"] == wilson(9, 10)
 
 
-def test_several_splits_are_paired():
-    shares = {"n3": (0.9, 0.8, 0.95), "knn": (0.8, 0.8, 0.7)}
-    runs = [finished(method, split, share) for method, of in shares.items() for split, share in enumerate(of)]
-    found = facts(runs, 3)
-    accuracies = {
-        method: [one.assessment.measures["accuracy"] for one in runs if one.identity.method == method]
-        for method in shares
-    }
-    test = paired(accuracies["knn"], accuracies["n3"], N_TRAIN, N_TEST)
+def test_items_of_several_splits_and_groups_are_units():
+    """The same thirty items in two splits say as much as in one; three groups of them say next to nothing."""
+    runs = [finished(method, split, share) for split in (0, 1) for method, share in (("n3", 0.9), ("knn", 0.6))]
+    once = facts(runs[:2], 1).leaderboard[1].against_best
+    twice = facts(runs, 2, units={0: np.arange(30), 1: np.arange(30)}).leaderboard[1].against_best
+    assert twice.p == pytest.approx(once.p, abs=0.01)
+    groups = np.repeat(["x", "y", "z"], 10)
+    assert facts(runs, 2, units={0: groups, 1: groups}).leaderboard[1].against_best.p >= 0.25
+    assert facts(runs, 2).leaderboard[1].against_best.p < once.p, "were they other items"
+
+
+def test_all_pairs_are_looked_at():
+    shares = {"n3": 0.9, "unn": 0.7, "knn": 0.5}
+    runs = {method: finished(method, 0, share) for method, share in shares.items()}
+    found = facts(list(runs.values()), 1).leaderboard
+    pairs = [("n3", "unn"), ("n3", "knn"), ("unn", "knn")]
+    tests = [paired([right(runs[a])], [right(runs[b])], N_TRAIN) for a, b in pairs]
+    adjusted = adjust_together([test.p for test in tests])
+    assert [one.against_best.p for one in found[1:]] == pytest.approx(adjusted[:2])
+    low, high = tests[0].interval(1 - 0.05 / 3)
+    assert found[1].against_best.interval == pytest.approx((-high, -low))
+
+
+@pytest.mark.parametrize("n_splits", [3, 6])
+def test_several_splits_are_paired(n_splits):
+    shares = {"n3": (0.9, 0.8, 0.95, 0.9, 0.9, 0.8), "knn": (0.8, 0.8, 0.7, 0.6, 0.9, 0.8)}
+    runs = [finished(m, split, share) for m, of in shares.items() for split, share in enumerate(of[:n_splits])]
+    found = facts(runs, n_splits)
+    answers = {method: [right(one) for one in runs if one.identity.method == method] for method in shares}
+    test = paired(answers["n3"], answers["knn"], N_TRAIN)
     assert found.leaderboard[1].against_best.p == test.p
-    assert found.leaderboard[0].measures["accuracy"].deviation == pytest.approx(np.std(accuracies["n3"], ddof=1))
-    assert np.sum(found.confusion.counts) == 3 * N_TEST
-    assert found.mistakes[0].name == "x2"
+    assert found.leaderboard[1].against_best.retrained == (n_splits >= 5)
+    values = [np.mean(one) for one in answers["n3"]]
+    assert found.leaderboard[0].measures["accuracy"].deviation == pytest.approx(np.std(values, ddof=1))
+    assert (found.leaderboard[0].measures["log_loss"].interval is None) == (n_splits < 5)
+    assert np.sum(found.confusion.counts) == n_splits * N_TEST
+    assert found.confusion.methods["n3"] == found.confusion.counts
+    assert found.mistakes[0].name == f"x{n_splits - 1}"
+
+
+def test_runs_without_answers_have_no_verdict():
+    """As where items have several labels: a measure of one split alone is no evidence."""
+    bare = [finished(method, 0, share, truth=[], predictions=[]) for method, share in (("n3", 0.9), ("knn", 0.5))]
+    found = facts(bare, 1, units={0: np.arange(30)}).leaderboard
+    assert found[1].against_best == Difference(pytest.approx(-0.4), None)
+    assert found[0].measures["accuracy"].interval is None
+    assert facts(bare, 1, units={0: np.arange(30)}).per_class[0].intervals == {}
+
+
+def test_a_learning_curve_has_all_methods_and_shares():
+    runs = [finished("n3", split, 0.9) for split in (0, 1)]
+    part = [(0.5, finished("n3", split, 0.7)) for split in (0, 1)]
+    found = facts(runs, 2, curve=[*part, (0.5, finished("gone", 0, 0.1))])
+    assert [(one.label, one.share, one.train, one.accuracy.mean) for one in found.curve] == [
+        ("n3", 0.5, N_TRAIN, pytest.approx(0.7)),
+        ("n3", 1.0, N_TRAIN, pytest.approx(0.9)),
+    ]
+    assert found.curve[0].accuracy.interval is not None
+    assert facts(runs, 2).curve == []
+
+
+def test_what_to_fit():
+    runs = [finished("adaboost", 0, 0.95), finished("n3:n_prototypes=0.5", 0, 0.9), finished("knn", 0, 0.5)]
+    found = facts(runs, 1).fit
+    assert (found.method, found.features, found.classes) == ("n3:n_prototypes=0.5", None, [])
+    assert found.command == "nearboost fit toy.npz --method n3:n_prototypes=0.5"
+    assert facts(runs[:1], 1).fit is None
+    assert [one.method for one in facts(runs, 1).methods] == ["adaboost", "n3:n_prototypes=0.5", "knn"]
+
+
+def test_held_out_accuracy_stands_beside():
+    runs = [finished("n3", split, 0.9, held_out_accuracy=0.8 + split / 10) for split in (0, 1)]
+    assert facts(runs, 2).leaderboard[0].held_out_accuracy.mean == pytest.approx(0.85)
+    assert facts([*runs, finished("knn", 0, 0.5)], 2).leaderboard[1].held_out_accuracy is None
 
 
 def test_the_best_has_finished_its_splits():
@@ -157,21 +228,21 @@ def test_json_has_the_keys_of_earlier_versions():
             "failed",
         ),
         *("per_class", "confusion", "reliability", "gallery", "gallery_of", "mistakes", "mistakes_of", "skipped"),
-        "timings",
+        *("timings", "curve", "methods", "fit"),
     ]
     assert set(found["leaderboard"][0]) == {
         *("method", "features", "splits", "accuracy", "mean_class_accuracy", "top5", "log_loss", "ece"),
-        *("prototypes", "fit_seconds", "query_ms", "peak_mib", "chosen", "against_best"),
+        *("prototypes", "fit_seconds", "query_ms", "peak_mib", "chosen", "against_best", "held_out_accuracy"),
     }
-    assert set(found["leaderboard"][0]["accuracy"]) == {"mean", "deviation", "values"}
-    assert set(found["leaderboard"][1]["against_best"]) == {"difference", "p"}
+    assert set(found["leaderboard"][0]["accuracy"]) == {"mean", "deviation", "values", "interval"}
+    assert set(found["leaderboard"][1]["against_best"]) == {"difference", "p", "interval", "retrained"}
     assert set(found["data"]) == {"name", "kind", "items", "classes", "counts", "notes"}
     assert set(found["protocol"]) == {
         *("name", "splits", "repeats", "seed", "training_items", "test_items", "scaling"),
     }
     assert found["failed"] == [{"method": "unn", "features": "gist", "reason": "Killed.", "split": 1}]
-    assert set(found["per_class"][0]) == {"class", "n", "accuracy", "auc"}
-    assert set(found["confusion"]) == {"classes", "counts"}
+    assert set(found["per_class"][0]) == {"class", "n", "accuracy", "auc", "intervals"}
+    assert set(found["confusion"]) == {"classes", "counts", "methods"}
     assert found["gallery"] == [{"name": "row 3", "weight": 2.0, "class": "a"}]
     assert found["mistakes"] == [{"name": "x0", "truth": "a", "said": "b", "probability": 0.5}]
     assert set(found["timings"][0]) == {

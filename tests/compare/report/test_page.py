@@ -44,11 +44,13 @@ def test_sections_in_order(page):
         "Leaderboard",
         "Failed runs",
         "What accuracy costs",
+        "Learning curve",
         "Confusion",
         "Classes",
         "Reliability",
         "Prototypes",
         "Worst mistakes",
+        "Methods",
         "Timings",
         "How it was made",
     ]
@@ -58,22 +60,25 @@ def test_sections_in_order(page):
     assert all(link.startswith("#") and link[1:] in ids for link in links)
 
 
+def with_ends(measure):
+    return f"{100 * measure.mean:.1f} % ({100 * measure.interval[0]:.1f} to {100 * measure.interval[1]:.1f})"
+
+
 def test_headline(facts, page):
     (headline,) = page.all("p", class_="headline")
     best, other, knn = (facts.leaderboard[i].measures["accuracy"] for i in (0, 1, 7))
-    text = headline["text"].replace("\u00a0", " ")
-    spread = f"{100 * best.mean:.1f} ± {100 * best.deviation:.1f} %"
-    levels = f"{spread} and {100 * other.mean:.1f} % of the test items right"
-    assert text == (
-        f"n3 and rbf-svm are level: {levels}, a difference of 0.2 points (p = 0.67); knn {100 * knn.mean:.1f} %."
+    assert headline["text"].replace("\u00a0", " ") == (
+        f"n3 gets {with_ends(best)} of the test items right with 412 prototypes and is ahead of 6 of 7 others. "
+        f"rbf-svm {100 * other.mean:.1f} % (between 1.3 points behind and 0.9 ahead) cannot be told apart from it"
+        f"; knn {100 * knn.mean:.1f} %."
     )
 
 
-def said_of(facts, chances):
+def said_of(facts, chances, **changes):
     """The headline where the differences from the best have these chances."""
     rows = list(facts.leaderboard)
     for i, p in enumerate(chances, start=1):
-        rows[i] = replace(rows[i], against_best=replace(rows[i].against_best, p=p))
+        rows[i] = replace(rows[i], against_best=replace(rows[i].against_best, p=p, **changes))
     return (
         Page(render(replace(facts, leaderboard=rows)))
         .all("p", class_="headline")[0]["text"]
@@ -83,22 +88,32 @@ def said_of(facts, chances):
 
 def test_headline_of_a_clear_winner(facts):
     best, other, knn = (facts.leaderboard[i].measures["accuracy"] for i in (0, 1, 7))
-    text = said_of(facts, [0.049])
-    spread = f"{100 * best.mean:.1f} ± {100 * best.deviation:.1f} %"
+    text = said_of(facts, [0.049], interval=(-0.013, -0.001))
     assert text == (
-        f"n3 is best: {spread} of the test items right with 412 prototypes; "
-        f"rbf-svm {100 * other.mean:.1f} %; knn {100 * knn.mean:.1f} %."
+        f"n3 gets {with_ends(best)} of the test items right with 412 prototypes and is ahead of all 7 others; "
+        f"next is rbf-svm {100 * other.mean:.1f} % (0.1 to 1.3 points behind); knn {100 * knn.mean:.1f} %."
     )
 
 
-def test_headline_of_many_that_are_level(facts):
+def test_headline_of_many_that_may_be_as_good(facts):
     shares = [f"{100 * row.measures['accuracy'].mean:.1f} %" for row in facts.leaderboard]
     text = said_of(facts, [0.67, 0.01, 0.05])
-    assert text.startswith("n3 and 2 others are level: ")
-    assert f"; rbf-svm {shares[1]} (p = 0.67) and innc {shares[3]} (p = 0.05); knn {shares[7]}." in text
+    assert " and is ahead of 5 of 7 others. rbf-svm " in text
+    assert f" ahead) and innc {shares[3]} (2.1 to 4.3 points behind) cannot be told apart from it; knn " in text
     text = said_of(facts, [1.0] * 7)
-    assert text.startswith("n3 and 7 others are level: ")
-    assert text.endswith(f"unn {shares[2]} (p = 1.00), innc {shares[3]} (p = 1.00) and 4 more.")
+    assert "is ahead of" not in text
+    assert text.endswith(f"innc {shares[3]} (2.1 to 4.3 points behind) and 4 more cannot be told apart from it.")
+    assert "level" not in text, "not told apart is not equal"
+
+
+def test_headline_says_what_few_splits_do_not_know(facts):
+    text = said_of(facts, [0.001] * 7, retrained=False)
+    assert text.endswith(". Fewer than five splits leave out what training on other items would change.")
+    assert "Fewer than five" not in said_of(facts, [0.001] * 7)
+    text = said_of(facts, [None] * 7, interval=None)
+    assert "ahead" not in text
+    assert "told apart" not in text
+    assert text.endswith("so few splits do not tell how sure differences are.")
 
 
 def test_leaderboard_numbers(facts, page):
@@ -106,6 +121,7 @@ def test_leaderboard_numbers(facts, page):
     assert header == [
         "Method",
         "Accuracy %",
+        "Held out %",
         "Mean per class %",
         "Top 5 %",
         "Log-loss",
@@ -119,12 +135,14 @@ def test_leaderboard_numbers(facts, page):
     ]
     assert [row[0] for row in rows] == [row.method for row in facts.leaderboard]
     n3 = facts.leaderboard[0]
-    spread = f"± {100 * n3.measures['accuracy'].deviation:.1f}"
-    assert rows[0][1] == f"{100 * n3.measures['accuracy'].mean:.1f} (best) {spread}"
-    assert rows[0][6] == f"{n3.prototypes.mean:.0f} (best)"
+    low, high = (f"{100 * end:.1f}" for end in n3.measures["accuracy"].interval)
+    assert rows[0][1] == f"{100 * n3.measures['accuracy'].mean:.1f} (best) {low}–{high}"
+    assert rows[0][7] == f"{n3.prototypes.mean:.0f} (best)"
     assert rows[0][-2:] == ["–", "–"]
-    assert rows[-1][-2:] == ["−9.1", "< 0.001"]
-    assert rows[1][6] == "–", "a support vector machine keeps no prototypes"
+    assert rows[-1][-2:] == ["−9.1 −10.2 to −8.0", "< 0.001"]
+    assert rows[1][7] == "–", "a support vector machine keeps no prototypes"
+    told = page.all("p", class_="quiet")
+    assert any("hold for all 28 pairs of methods together" in one["text"] for one in told)
 
 
 def test_best_of_each_column_is_marked(facts, page):
@@ -147,7 +165,8 @@ def test_best_of_each_column_is_marked(facts, page):
 def test_tables_have_headers_for_screen_readers(page):
     for element in page.all("th"):
         assert element["attributes"]["scope"] == ("col" if "thead" in element["path"] else "row")
-    assert len(page.all("caption")) == len(page.all("table")) == 5
+    assert len(page.all("caption")) == len(page.all("table")) == 13
+    assert len({one["text"] for one in page.all("caption")}) == 13
 
 
 def test_failed_runs_have_their_reason(page):
@@ -163,7 +182,54 @@ def test_classes_and_most_common_mistakes(facts, page):
     assert page.tables()["Most common mistakes"][1] == [names[i], names[j], str(most), share]
     header, *rows = page.tables()["Accuracy by class"]
     assert header[:3] == ["Class", "Test items", "n3 %"]
-    assert rows[0][:3] == ["coast", "150", f"{100 * counts[0][0] / 150:.1f}"]
+    low, high = (f"{100 * end:.1f}" for end in facts.per_class[0].intervals["n3"])
+    assert rows[0][:3] == ["coast", "150", f"{100 * counts[0][0] / 150:.1f} {low}–{high}"]
+
+
+def test_the_confusion_of_any_method_is_a_choice_away(facts, page):
+    choices = page.all("input", type="radio", name="confusion")
+    labels = {one["attributes"]["for"]: one["text"] for one in page.all("label")}
+    assert [labels[one["attributes"]["id"]] for one in choices] == [one.method for one in facts.leaderboard]
+    assert ["checked" in one["attributes"] for one in choices] == [True] + [False] * 7
+    matrices = page.all("svg", class_="matrix")
+    for method, matrix in zip(facts.confusion.methods, matrices, strict=True):
+        counts = facts.confusion.counts if method == "n3" else facts.confusion.methods[method]
+        right = sum(counts[i][i] for i in range(8)) / sum(map(sum, counts))
+        assert f"{100 * right:.1f} % on the diagonal" in matrix["attributes"]["aria-label"]
+    assert page.tables()["Most common mistakes of knn"]
+
+
+def test_learning_curve(facts, page):
+    header, *rows = page.tables()["Learning curve"]
+    assert header == ["Method", "134 items %", "269 items %", "672 items %", "1,344 items %"]
+    first = facts.curve[0].accuracy
+    assert rows[0][:2] == [
+        "n3",
+        f"{100 * first.mean:.1f} {100 * first.interval[0]:.1f}–{100 * first.interval[1]:.1f}",
+    ]
+    assert len(rows) == 8
+    (picture,) = (
+        one for one in page.all("svg", class_="plot") if "Training items" in one["attributes"]["aria-label"]
+    )
+    assert f"n3: {100 * first.mean:.1f}," in picture["attributes"]["aria-label"]
+
+
+def test_bins_have_counts_and_intervals(facts, page):
+    (n3,) = (
+        e for e in page.all("svg", class_="plot") if e["attributes"]["aria-label"].startswith("Reliability of n3")
+    )
+    c, a, n, low, high = facts.reliability["n3"][-1]
+    words = f"{100 * c:.1f} % sure, {100 * a:.1f} % right ({100 * low:.1f} to {100 * high:.1f}), {n} items"
+    assert words in n3["text"]
+    assert f"items, at most {n}" in n3["text"]
+
+
+def test_methods_are_explained_where_their_names_lead(facts, page):
+    for method in facts.methods:
+        (link,) = (one for one in page.all("a") if one["text"] == method.method)
+        (term,) = page.all("dt", id=link["attributes"]["href"][1:])
+        assert term["text"] == method.method
+    assert any("What knn is, in one sentence. More in docs/compare.md." in one["text"] for one in page.all("dd"))
 
 
 def test_pictures_have_names_and_weights(facts, page):
@@ -186,7 +252,7 @@ def test_whose_prototypes(facts):
 
 
 def test_how_it_was_made(facts, page):
-    assert page.all("code")[0]["text"] == facts.command
+    assert [one["text"] for one in page.all("code")] == [facts.fit.command, facts.command]
     pairs = dict(zip((e["text"] for e in page.all("dt")), (e["text"] for e in page.all("dd")), strict=True))
     assert pairs["numpy"] == "2.3.1"
     assert pairs["memory, GiB"] == "7.8"
@@ -231,8 +297,15 @@ def hostile_facts(name):
         data=replace(facts.data, name=name, notes=[name]),
         protocol=replace(facts.protocol, name=name),
         machine={name: name},
-        confusion=replace(facts.confusion, classes=[name, *facts.confusion.classes[1:]]),
+        confusion=replace(
+            facts.confusion,
+            classes=[name, *facts.confusion.classes[1:]],
+            methods={name: facts.confusion.methods["knn"], "knn": facts.confusion.methods["knn"]},
+        ),
         reliability={name: facts.reliability["n3"]},
+        curve=[replace(one, label=name) for one in facts.curve[:4]],
+        methods=[replace(facts.methods[0], method=name, about=name, guide=name)],
+        fit=replace(facts.fit, method=name, command=name),
         **{key: [one, *getattr(facts, key)[1:]] for key, one in first.items()},
     )
 
@@ -241,9 +314,11 @@ def hostile_facts(name):
 def test_names_are_text(name):
     page = Page(render(hostile_facts(name)))
     plain = Page(render(hostile_facts("plain")))
-    assert [e["tag"] for e in page.elements if e["tag"] != "wbr"] == [
-        e["tag"] for e in plain.elements if e["tag"] != "wbr"
+    assert [e["tag"] for e in page.elements if e["tag"] != "wbr" and "svg" not in e["path"]] == [
+        e["tag"] for e in plain.elements if e["tag"] != "wbr" and "svg" not in e["path"]
     ]
+    drawn = {e["tag"] for e in page.elements if "svg" in e["path"]}
+    assert drawn == {e["tag"] for e in plain.elements if "svg" in e["path"]}
     assert not [a for e in page.elements for a in e["attributes"] if a.startswith("on")]
     assert page.all("title")[0]["text"] == page.all("h1")[0]["text"] == name
     assert page.all("code")[0]["text"] == name
@@ -297,7 +372,7 @@ def test_labels_instead_of_classes():
     rows = [entry("a", accuracy=None, average_precision=0.5), entry("b", accuracy=None, average_precision=0.75)]
     page = Page(render(Facts("t", leaderboard=rows, best="b")))
     text = page.all("p", class_="headline")[0]["text"].replace("\u00a0", " ")
-    assert text == "b is best: 75.0 % average precision; a 50.0 %."
+    assert text == "b gets 75.0 % average precision; a 50.0 %."
 
 
 def test_vectors_are_no_features():
@@ -314,7 +389,7 @@ def test_several_features_are_told_apart(facts):
     accuracy = Summary(0.99, *(getattr(rows[2].measures["accuracy"], name) for name in ("deviation", "values")))
     rows[2] = replace(rows[2], measures={**rows[2].measures, "accuracy": accuracy})
     page = Page(render(replace(facts, leaderboard=rows, best="n3")))
-    assert page.all("p", class_="headline")[0]["text"].startswith("n3 · fisher and 2 others are level")
+    assert page.all("p", class_="headline")[0]["text"].startswith("n3 · fisher gets 99.0\u00a0%")
     header, *table = page.tables()["Leaderboard"]
     assert header[:2] == ["Method", "Features"]
     assert [row[1] for row in table] == ["gist", "gist", "fisher", "fisher"]
@@ -323,7 +398,7 @@ def test_several_features_are_told_apart(facts):
 def test_a_method_that_missed_splits_is_not_first():
     rows = [entry("lucky", accuracy=0.9), entry("steady", 5, accuracy=0.8)]
     page = Page(render(Facts("t", leaderboard=rows)))
-    assert page.all("p", class_="headline")[0]["text"].startswith("steady is best")
+    assert page.all("p", class_="headline")[0]["text"].startswith("steady gets 80.0")
     assert page.tables()["Leaderboard"][1][:2] == ["lucky", "1"]
 
 
@@ -331,6 +406,8 @@ def test_methods_are_ordered_by_rank(facts):
     last_first = dict(reversed(facts.reliability.items()))
     page = Page(render(replace(facts, reliability=last_first, leaderboard=facts.leaderboard[::-1])))
     assert [element["text"] for element in page.all("strong")][1:] == list(facts.reliability)
+    chosen = [element["text"] for element in page.all("label")]
+    assert chosen == [row.method for row in facts.leaderboard]
     methods = [title.removesuffix(" %") for title in page.tables()["Accuracy by class"][0][2:-1]]
     assert methods == [row.method for row in facts.leaderboard]
 

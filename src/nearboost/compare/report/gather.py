@@ -11,20 +11,23 @@ from nearboost.base.machine import describe_machine, describe_versions, present_
 from nearboost.base.words import counted
 from nearboost.compare.protocols import Split, protocol_notes
 from nearboost.compare.records import FailedRun, FinishedRun, Mistake, Prototype, Run
+from nearboost.compare.report.advice import can_be_saved, describe_methods, fit_facts
 from nearboost.compare.report.facts import (
     ClassFacts,
     ConfusionFacts,
+    CurvePoint,
     DataFacts,
-    Difference,
     Entry,
     Facts,
     Failure,
     ProtocolFacts,
     Timing,
 )
+from nearboost.compare.report.judging import Units, class_interval, judge_pairs, summarise_measure, turned
 from nearboost.compare.runs import N_MISTAKES, N_PROTOTYPES
 from nearboost.datasets import Dataset
-from nearboost.measures.differences import McNemarTest, PairedTest, Summary, mcnemar, paired, summarise
+from nearboost.measures.differences import Summary, summarise
+from nearboost.measures.intervals import wilson
 from nearboost.measures.metrics import N_BINS, class_accuracies
 
 MEASURES = ("accuracy", "mean_class_accuracy", "top5", "log_loss", "ece")
@@ -44,33 +47,54 @@ def gather(
     settings: Any,
     skipped: Mapping[str, str],
     draw: Draw,
+    *,
+    units: Units | None = None,
+    curve: Sequence[tuple[float, FinishedRun]] = (),
+    added: Sequence[str] = (),
 ) -> Facts:
-    """The facts of a comparison; ``draw`` gives the thumbnail of an item by its name, or None."""
+    """The facts of a comparison.
+
+    Parameters
+    ----------
+    runs : of whole splits
+    dataset, splits, settings : what was compared
+    skipped : what was wrong with the items that are left out
+    draw : gives the thumbnail of an item by its name, or None
+    units : for each split, what each of its test items is counted as; None means that no item comes twice
+    curve : runs on a share of the training items
+    added : methods that an earlier call has run
+    """
     done = [run for run in runs if isinstance(run, FinishedRun)]
     groups = group_runs(done)
     measure = "mean_average_precision" if dataset.is_multilabel else "accuracy"
     best = find_best(groups, measure)
     weighted = find_weighted(groups, measure)
+    savable = {key: runs for key, runs in groups.items() if can_be_saved(key[0])}
+    counted = units or {}
+    notes = [*protocol_notes(dataset, settings.protocol), *complaints(done), *added_notes(added)]
     return Facts(
         title=title(dataset.name, len({(run.identity.method, run.identity.features) for run in runs})),
         command=settings.command,
         created=present_time(),
         machine=describe_machine(),
         versions=describe_versions(),
-        data=data_facts(dataset, [*protocol_notes(dataset, settings.protocol), *complaints(done)], skipped),
+        data=data_facts(dataset, notes, skipped),
         protocol=protocol_facts(settings, splits),
-        leaderboard=leaderboard(groups, best, measure),
+        leaderboard=leaderboard(groups, best, measure, counted),
         best=best[0].identity.method if best else None,
         failed=[failure(run) for run in runs if isinstance(run, FailedRun)],
-        per_class=[] if dataset.is_multilabel else per_class(groups, best, dataset.classes),
-        confusion=None if dataset.is_multilabel or not best else confusion(best, dataset.classes),
-        reliability=reliability(groups),
+        per_class=[] if dataset.is_multilabel else per_class(groups, best, dataset.classes, counted),
+        confusion=None if dataset.is_multilabel or not best else confusion(groups, best, dataset.classes),
+        reliability=reliability(groups, counted),
         gallery=illustrate(weighted[0].assessment.gallery[:N_PROTOTYPES] if weighted else [], draw),
         gallery_of=weighted[0].identity.method if weighted else None,
         mistakes=illustrate(worst_mistakes(best), draw),
         mistakes_of=best[0].identity.method if best else None,
         skipped=dict(skipped),
         timings=[timing(run) for run in done],
+        curve=curve_points(groups, curve, measure, counted),
+        methods=describe_methods(method for method, _ in groups),
+        fit=fit_facts(find_best(savable, measure), settings, dataset),
     )
 
 
@@ -107,24 +131,26 @@ def mean_measure(runs: Runs, measure: str) -> float:
     return float(np.mean(known)) if known else -np.inf
 
 
-def leaderboard(groups: Groups, best: Runs, measure: str) -> list[Entry]:
+def leaderboard(groups: Groups, best: Runs, measure: str, units: Units) -> list[Entry]:
     """One entry for each group, the best first; those that finished fewer splits than others come last."""
     order = sorted(groups.values(), key=lambda runs: (-len(runs), -mean_measure(runs, measure)))
     names = MEASURES if measure == "accuracy" else MULTILABEL_MEASURES
+    differences = judge_pairs(order, measure, units)  # the best is the first
     return [
         Entry(
             runs[0].identity.method,
             runs[0].identity.features,
             len(runs),
-            {TITLES.get(name, name): spread(run.assessment.measures[name] for run in runs) for name in names},
+            {TITLES.get(name, name): summarise_measure(runs, name, units) for name in names},
+            held_out_accuracy=spread(run.assessment.held_out_accuracy for run in runs),
             prototypes=spread(run.assessment.prototypes for run in runs),
             fit_seconds=spread(run.costs.fit_seconds for run in runs),
             query_ms=spread(run.costs.query_ms for run in runs),
             peak_mib=spread(run.costs.peak_mib for run in runs),
             chosen=[run.assessment.chosen for run in runs],
-            against_best=None if runs is best else difference(runs, best, measure),
+            against_best=None if runs is best else turned(differences[0, place]),
         )
-        for runs in order
+        for place, runs in enumerate(order)
     ]
 
 
@@ -134,29 +160,11 @@ def spread(values: Iterable[float | None]) -> Summary | None:
     return None if None in found else summarise(found)
 
 
-def difference(runs: Runs, best: Runs, measure: str) -> Difference | None:
-    """How far a method is behind the best on the splits that both finished, and the chance of as much by luck.
-
-    One split is judged by McNemar's test on its items, several by the corrected resampled t test.
-    """
-    others = {run.identity.split: run for run in best}
-    pairs = [(run, others[run.identity.split]) for run in runs if run.identity.split in others]
-    if not pairs:
-        return None
-    mine, its = ([run.assessment.measures[measure] for run in side] for side in zip(*pairs, strict=True))
-    test: McNemarTest | PairedTest
-    if len(pairs) == 1 and measure == "accuracy":
-        test = mcnemar(*(np.equal(run.assessment.predictions, run.assessment.truth) for run in pairs[0]))
-    else:
-        test = paired(mine, its, n_train=pairs[0][0].costs.train, n_test=pairs[0][0].costs.queries)
-    return Difference(test.difference, test.p)
-
-
 def failure(run: FailedRun) -> Failure:
     return Failure(run.identity.method, run.identity.features, run.reason, run.identity.split + 1)
 
 
-def per_class(groups: Groups, best: Runs, classes: Sequence[str]) -> list[ClassFacts]:
+def per_class(groups: Groups, best: Runs, classes: Sequence[str], units: Units) -> list[ClassFacts]:
     """How often each class is recognised, over all splits."""
     if not best:
         return []
@@ -167,6 +175,7 @@ def per_class(groups: Groups, best: Runs, classes: Sequence[str]) -> list[ClassF
             int(n),
             {method: share for method, values in shares.items() if (share := values[c]) is not None},
             summarise([run.assessment.measures["auc"][name] for run in best]).mean,
+            {label(runs, groups): ends for runs in groups.values() if (ends := class_interval(runs, c, units))},
         )
         for c, (name, n) in enumerate(zip(classes, summed(best).sum(axis=1), strict=True))
     ]
@@ -183,18 +192,34 @@ def summed(runs: Runs) -> Any:
     return np.sum([run.assessment.confusion or [] for run in runs], axis=0)
 
 
-def confusion(best: Runs, classes: Sequence[str]) -> ConfusionFacts:
-    return ConfusionFacts(list(classes), summed(best).tolist())
+def confusion(groups: Groups, best: Runs, classes: Sequence[str]) -> ConfusionFacts:
+    every = {label(runs, groups): summed(runs).tolist() for runs in groups.values()}
+    return ConfusionFacts(list(classes), summed(best).tolist(), every)
 
 
-def reliability(groups: Groups) -> dict[str, Any]:
-    """Mean confidence, accuracy and count of each bin, over all splits."""
+def reliability(groups: Groups, units: Units) -> dict[str, Any]:
+    """Mean confidence, accuracy and count of each bin over all splits, and where the accuracy lies.
+
+    An answer of an item that is tested in several splits counts as a share of one.
+    """
     curves = {}
     for runs in groups.values():
         bins = [run.assessment.reliability for run in runs]
         if all(bins):
-            curves[label(runs, groups)] = merge_bins(bins)
+            share = share_of_own(runs, units)
+            curves[label(runs, groups)] = [
+                [*one, *wilson(one[1] * one[2] * share, one[2] * share)] for one in merge_bins(bins)
+            ]
     return curves
+
+
+def share_of_own(runs: Runs, units: Units) -> float:
+    """How many items were tested, over how often one was."""
+    tested = [units[run.identity.split] for run in runs if run.identity.split in units]
+    if not tested:
+        return 1.0
+    every = np.concatenate(tested)
+    return max(len(np.unique(every)), max(map(len, tested))) / len(every)
 
 
 def merge_bins(bins: Sequence[Any]) -> list[list[float]]:
@@ -235,6 +260,30 @@ def complaints(runs: Runs) -> list[str]:
         for run in runs
         for text in run.costs.warnings
     ]
+
+
+def added_notes(added: Sequence[str]) -> list[str]:
+    if not added:
+        return []
+    return [f"Results of earlier calls in this folder stand beside: {', '.join(added)}. --fresh leaves them out."]
+
+
+def curve_points(
+    groups: Groups, partial: Sequence[tuple[float, FinishedRun]], measure: str, units: Units
+) -> list[CurvePoint]:
+    """Each method on shares of the training items and on all of them, over the splits."""
+    whole = [(1.0, run) for runs in groups.values() for run in runs]
+    found: dict[tuple[str, str, float], list[FinishedRun]] = {}
+    for share, run in sorted([*partial, *whole] if partial else [], key=lambda one: one[0]):
+        if (run.identity.method, run.identity.features) in groups:
+            found.setdefault((run.identity.method, run.identity.features, share), []).append(run)
+    points = []
+    for (_, _, share), runs in found.items():
+        accuracy = summarise_measure(runs, measure, units)
+        if accuracy is not None:
+            n_train = round(float(np.mean([run.costs.train for run in runs])))
+            points.append(CurvePoint(label(runs, groups), share, n_train, accuracy))
+    return points
 
 
 def data_facts(dataset: Dataset, notes: Sequence[str], skipped: Mapping[str, str]) -> DataFacts:

@@ -7,8 +7,10 @@ from markupsafe import Markup
 
 from nearboost.compare.records import Mistake, Prototype, as_json
 from nearboost.compare.report import headline
-from nearboost.compare.report.facts import ClassFacts, ConfusionFacts, Difference, Entry, Facts
-from nearboost.pages import charts, numbers
+from nearboost.compare.report.facts import ClassFacts, ConfusionFacts, CurvePoint, Difference, Entry, Facts
+from nearboost.measures.differences import Summary, summarise
+from nearboost.measures.intervals import ENOUGH_SPLITS
+from nearboost.pages import charts, matrix, numbers
 from nearboost.pages.rendering import Card, render_template
 from nearboost.pages.tables import Column, Table, make_table
 
@@ -34,6 +36,14 @@ LEADERBOARD = (
     FEATURES,
     SPLITS,
     Column("accuracy", "Accuracy", numbers.percent, "%", "high", "Share of test items classified correctly"),
+    Column(
+        "held_out_accuracy",
+        "Held out",
+        numbers.percent,
+        "%",
+        None,
+        "Accuracy that the method expects, by folds of its training items",
+    ),
     Column("mean_class_accuracy", "Mean per class", numbers.percent, "%", "high", "Averaged over the classes"),
     Column("top5", "Top 5", numbers.percent, "%", "high", "The true class is among the five likeliest"),
     Column("average_precision", "Average precision", numbers.percent, "%", "high", "Averaged over labels"),
@@ -45,8 +55,12 @@ LEADERBOARD = (
     FIT,
     QUERY,
     PEAK,
-    Column("difference", "Against best", numbers.points, "points", None, "Difference in accuracy, split by split"),
-    Column("p", "p", numbers.chance, "", None, "Probability of a difference this large by chance alone"),
+    Column(
+        "difference", "Against best", numbers.points, "points", None, "Difference from the best on the same items"
+    ),
+    Column(
+        "p", "p", numbers.chance, "", None, "Chance of such a difference between equals, for all pairs together"
+    ),
 )
 FAILED = (METHOD, FEATURES, SPLIT, Column("reason", "Reason"))
 TIMINGS = (
@@ -75,13 +89,14 @@ def render(facts: Facts) -> str:
         best=headline.label(best, entries) if best else None,
         summary=_summary(facts),
         notes=facts.data.notes if facts.data else [],
-        repeated=any(
-            numbers.deviation(one.measures.get(m)) is not None for one in entries for m in headline.RIGHT
-        ),
-        leaderboard=leaderboard_table(entries, best) if entries else None,
+        judged=_judged(entries, facts),
+        leaderboard=leaderboard_table(entries, best, [one.method for one in facts.methods]) if entries else None,
+        methods=facts.methods,
+        fit=facts.fit,
         failed=_table("Failed runs", FAILED, facts.failed),
         **_trade_offs(entries, best),
-        **_confusion(facts.confusion),
+        **_curve(facts.curve, entries, best),
+        **_confusion(facts.confusion, entries, best),
         per_class=_per_class(facts),
         reliability=_reliability(facts.reliability, entries),
         gallery_of=facts.gallery_of or (best and best.method),
@@ -92,12 +107,35 @@ def render(facts: Facts) -> str:
     )
 
 
-def leaderboard_table(entries: Sequence[Entry], best: Entry | None) -> Table:
-    """The methods, each with its measures and its difference from the best."""
-    flat = [vars(one) | dict(one.measures) | vars(one.against_best or Difference(None, None)) for one in entries]
+def leaderboard_table(entries: Sequence[Entry], best: Entry | None, described: Sequence[str] = ()) -> Table:
+    """The methods, each with its measures and its difference from the best; ``described`` ones have a link."""
+    flat = [vars(one) | dict(one.measures) | _against(one.against_best) for one in entries]
     alike = [column for column in (FEATURES, SPLITS) if len({one[column.key] for one in flat}) < 2]
     columns = [column for column in LEADERBOARD if column not in alike]
-    return make_table("Leaderboard", columns, flat, marked=[one is best for one in entries], mark_best=True)
+    links = [f"method-{described.index(one.method) + 1}" if one.method in described else None for one in entries]
+    marked = [one is best for one in entries]
+    return make_table("Leaderboard", columns, flat, marked=marked, links=links, mark_best=True)
+
+
+def _against(found: Difference | None) -> dict[str, Any]:
+    if found is None or found.difference is None:
+        return {"difference": None, "p": None}
+    return {"difference": summarise([found.difference], found.interval), "p": found.p}
+
+
+def _judged(entries: Sequence[Entry], facts: Facts) -> str:
+    """How sure the numbers are, in words."""
+    judged = [one.against_best for one in entries if one.against_best and one.against_best.p is not None]
+    if not any(numbers.interval(one.measures.get(name)) for one in entries for name in headline.RIGHT):
+        return ""
+    text = "Below each number is where it lies at 95 %."
+    if judged:
+        n_pairs = len(entries) * (len(entries) - 1) // 2
+        together = f"all {n_pairs} pairs of methods together" if n_pairs > 1 else "this one pair"
+        text += f" Differences and p, by Holm's rule, hold for {together}."
+    if facts.protocol and facts.protocol.splits >= ENOUGH_SPLITS:
+        return f"{text} They know what training on other items changes (corrected resampled t)."
+    return f"{text} Test items were drawn anew, so what training on other items would change is left out."
 
 
 def _summary(facts: Facts) -> list[str]:
@@ -124,11 +162,11 @@ def _table(caption: str, columns: Sequence[Column], records: Sequence[Any]) -> T
 def _trade_offs(entries: Sequence[Entry], best: Entry | None) -> dict[str, Any]:
     """Quality against prototypes and against query time, and the methods that keep no prototypes."""
     measure, order = headline.find_measure(entries), headline.ranked(entries)
-    title = next(column.title for column in LEADERBOARD if column.key == measure) + ", %"
+    title = _title(measure)
 
     def chart(cost: str, cost_title: str) -> Markup | None:
         points = [
-            charts.Point(headline.label(one, entries), x, y, numbers.deviation(one.measures[measure]), one is best)
+            charts.Point(headline.label(one, entries), x, y, numbers.interval(one.measures[measure]), one is best)
             for one in order
             if (x := numbers.mean(getattr(one, cost))) is not None
             and (y := numbers.mean(one.measures[measure])) is not None
@@ -140,26 +178,68 @@ def _trade_offs(entries: Sequence[Entry], best: Entry | None) -> dict[str, Any]:
         "against_prototypes": chart("prototypes", "Prototypes kept"),
         "against_time": chart("query_ms", "Time for one query, ms"),
         "without_prototypes": [
-            f"{headline.label(one, entries)} {numbers.with_deviation(one.measures[measure])}" for one in without
+            f"{headline.label(one, entries)} {numbers.with_interval(one.measures[measure])}" for one in without
         ],
     }
 
 
-def _confusion(confusion: ConfusionFacts | None) -> dict[str, Any]:
-    """The matrix, and the most common mistakes in it as a table."""
-    matrix = charts.confusion_matrix(confusion.classes, confusion.counts) if confusion else None
-    if confusion is None or matrix is None:
-        return {"matrix": None, "legend": None, "numbered": False, "confused": None}
+def _title(measure: str) -> str:
+    """What an axis says of a measure."""
+    return next(column.title for column in LEADERBOARD if column.key == measure) + ", %"
+
+
+def _curve(points: Sequence[CurvePoint], entries: Sequence[Entry], best: Entry | None) -> dict[str, Any]:
+    """Quality against the number of training items: a picture, and its numbers as a table."""
+    winner = headline.label(best, entries) if best else ""
+    names = _in_order((point.label for point in points), entries)
+    curves = {
+        name: [
+            charts.Point(name, one.train, one.accuracy.mean, one.accuracy.interval, name == winner)
+            for one in points
+            if one.label == name and one.accuracy.mean is not None
+        ]
+        for name in names
+    }
+    picture = charts.learning_curves(curves, winner, "Training items", _title(headline.find_measure(entries)))
+    sizes = sorted({(one.share, one.train) for one in points})
+    columns = [
+        METHOD,
+        *(
+            Column(
+                f"{share}", f"{numbers.count(train)} items", numbers.percent, "%", "high", f"{share:.0%} of them"
+            )
+            for share, train in dict(sizes).items()
+        ),
+    ]
+    rows = [
+        {"method": name} | {f"{one.share}": one.accuracy for one in points if one.label == name} for name in names
+    ]
+    return {"curve": picture, "curve_table": make_table("Learning curve", columns, rows) if picture else None}
+
+
+def _confusion(confusion: ConfusionFacts | None, entries: Sequence[Entry], best: Entry | None) -> dict[str, Any]:
+    """A matrix for each method, the best first, with the most common mistakes in it as a table."""
+    if confusion is None or not any(any(row) for row in confusion.counts):
+        return {"confusions": [], "legend": None, "numbered": False}
+    winner = headline.label(best, entries) if best else ""
+    every = {winner: confusion.counts} | {
+        name: confusion.methods[name] for name in _in_order(confusion.methods, entries) if name != winner
+    }
     columns = (
         Column("truth", "Truth"),
         Column("said", "Taken for"),
         Column("count", "Times", numbers.count, "", "high"),
         Column("share", "Of the class", numbers.percent, "%", "high"),
     )
-    pairs = charts.most_confused(confusion.classes, confusion.counts)
-    confused = _table("Most common mistakes", columns, pairs)
-    numbered = len(confusion.classes) > charts.MOST_NAMES
-    return {"matrix": matrix, "legend": charts.heat_legend(), "numbered": numbered, "confused": confused}
+    confusions = []
+    for name, counts in every.items():
+        picture = matrix.confusion_matrix(confusion.classes, counts)
+        caption = "Most common mistakes" if name == winner else f"Most common mistakes of {name}"
+        if picture is not None:
+            pairs = matrix.most_confused(confusion.classes, counts)
+            confusions.append((name, picture, _table(caption, columns, pairs)))
+    numbered = len(confusion.classes) > matrix.MOST_NAMES
+    return {"confusions": confusions, "legend": matrix.heat_legend(), "numbered": numbered}
 
 
 def _in_order(names: Iterable[str], entries: Sequence[Entry]) -> list[str]:
@@ -173,7 +253,7 @@ def _per_class(facts: Facts) -> Table | None:
     if not facts.per_class:
         return None
     methods = _in_order((method for one in facts.per_class for method in one.accuracy), facts.leaderboard)
-    numbered = [Column("number", "No.", numbers.count)] if len(facts.per_class) > charts.MOST_NAMES else []
+    numbered = [Column("number", "No.", numbers.count)] if len(facts.per_class) > matrix.MOST_NAMES else []
     columns = [
         Column("class", "Class"),
         *numbered,
@@ -186,7 +266,10 @@ def _per_class(facts: Facts) -> Table | None:
 
 
 def _class_row(number: int, one: ClassFacts) -> dict[str, Any]:
-    shares = {f"accuracy of {method}": share for method, share in one.accuracy.items()}
+    shares = {
+        f"accuracy of {method}": Summary(share, None, [share], one.intervals.get(method))
+        for method, share in one.accuracy.items()
+    }
     return {"class": one.class_, "number": number, "n": one.n, "auc": one.auc, **shares}
 
 

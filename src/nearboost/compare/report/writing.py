@@ -14,10 +14,21 @@ from nearboost.compare.report.page import leaderboard_table, render
 COLUMNS = (
     *("data", "features", "method", "protocol", "split", "seed", "status", "reason"),
     *("accuracy", "mean_class_accuracy", "top5", "log_loss", "ece", "mean_auc", "mean_average_precision"),
-    *("prototypes", "train", "queries", "fit_seconds", "query_seconds", "peak_mib", "threads", "scale", "version"),
+    *(
+        "held_out_accuracy",
+        "prototypes",
+        "train",
+        "queries",
+        "fit_seconds",
+        "query_seconds",
+        "peak_mib",
+        "threads",
+        "scale",
+        "version",
+    ),
 )
 IN_TERMINAL = (
-    *("method", "features", "splits", "accuracy", "average_precision"),
+    *("method", "features", "splits", "accuracy", "average_precision", "held_out_accuracy"),
     *("fit_seconds", "query_ms", "prototypes"),
 )
 
@@ -49,7 +60,7 @@ def terminal_table(facts: Facts) -> Any:
         table.add_column(Text(title), justify="right" if column.numeric else "left", overflow="fold")
     for row in whole.rows:
         cells = (row.cells[place] for place in places)
-        table.add_row(*(Text(f"{cell.text} {cell.small}".strip() or "–") for cell in cells))
+        table.add_row(*(Text(f"{cell.text} ({cell.small})" if cell.small else cell.text or "–") for cell in cells))
     return table
 
 
