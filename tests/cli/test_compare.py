@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -200,3 +201,48 @@ def test_a_comma_in_a_name_is_written_twice(tmp_path, runs_here):
     result = call(data, "--classes", "a,, b,c", "--methods", "crc", "--threads", 1, "--out", tmp_path / "out")
     assert result.exit_code == Exit.DONE
     assert json.loads((tmp_path / "out" / "results.json").read_text())["facts"]["data"]["classes"] == ["a, b", "c"]
+
+
+def test_fit_takes_the_best_of_a_comparison(blobs, tmp_path, runs_here, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call(
+        blobs,
+        "--methods",
+        "crc,linear-svm,adaboost:n_estimators=2",
+        "--threads",
+        1,
+        "--classes",
+        "A,C",
+        "--out",
+        "out",
+    )
+    facts = json.loads((tmp_path / "out" / "results.json").read_text())["facts"]
+    assert facts["fit"]["command"] == "nearboost fit out", "which knows the classes"
+    ended = CliRunner().invoke(app, ["fit", "out", "--out", "model.nb", "--json"])
+    assert ended.exit_code == Exit.DONE, ended.stderr
+    made = json.loads(ended.stdout)
+    assert made["facts"]["method"] == facts["fit"]["method"]
+    assert made["classes"] == ["A", "C"]
+    assert f"Fitting {facts['fit']['method']} to {blobs}, as the comparison found best." in ended.stderr
+    ended = CliRunner().invoke(app, ["fit", "out", "--method", "knn", "--out", "other.nb", "--json"])
+    assert json.loads(ended.stdout)["facts"]["method"] == "knn"
+
+
+def test_a_comparison_that_does_not_say_what_to_fit(blobs, tmp_path, runs_here):
+    call(blobs, "--methods", "adaboost:n_estimators=2", "--threads", 1, "--out", tmp_path / "out")
+    ended = CliRunner().invoke(app, ["fit", str(tmp_path / "out"), "--out", str(tmp_path / "model.nb")])
+    assert ended.exit_code == Exit.USAGE
+    assert "holds a comparison that does not say what to fit" in ended.stderr
+    assert not (tmp_path / "model.nb").exists()
+
+
+def test_the_command_of_the_report_fits_the_best(blobs, tmp_path, runs_here, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call(blobs, "--methods", "crc,linear-svm", "--scale", "--threads", 1, "--out", "out")
+    facts = json.loads((tmp_path / "out" / "results.json").read_text())["facts"]
+    words = shlex.split(facts["fit"]["command"])
+    assert words[:3] == ["nearboost", "fit", str(blobs)]
+    assert "--scale" in words
+    ended = CliRunner().invoke(app, words[1:])
+    assert ended.exit_code == Exit.DONE, ended.stderr
+    assert (tmp_path / "model.nb").exists()

@@ -25,6 +25,8 @@ def test_command_runs(command, tmp_path, monkeypatch, runs_here):
     write_stripes(tmp_path / "pictures", per_class=10)
     write_blobs(tmp_path / "rows.npz")
     monkeypatch.chdir(tmp_path)
+    if "rows-report" in command and not command.startswith("compare"):
+        CliRunner().invoke(app, ["compare", "rows.npz", "--methods", "crc,linear-svm", "--out", "rows-report"])
     result = CliRunner().invoke(app, shlex.split(command))
     assert result.exit_code == Exit.DONE, result.stderr
     [report] = tmp_path.glob("*/report.html")

@@ -10,7 +10,10 @@ from nearboost.cli.common import Exit, command, echo, echo_json, notify, progres
 
 @command
 def fit(
-    data: Annotated[str, typer.Argument(help="Folder of images or file of vectors.", show_default=False)],
+    data: Annotated[
+        str,
+        typer.Argument(help="Folder of images, file of vectors, or folder of a comparison.", show_default=False),
+    ],
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.nb"),
     features: Annotated[
         str | None,
@@ -45,10 +48,12 @@ def fit(
     """Fit a model to your images or vectors and write it to one file.
 
     The file holds features, classifier, class names and where each prototype came from. Loading it runs no code.
+    Given the folder of a comparison, its data, features and best method are taken where none are named.
 
     Example: `nearboost fit pictures --out scenes.nb`
     """
     from nearboost.base.disk import check_folder
+    from nearboost.compare.report.advice import best_of
     from nearboost.datasets import open_dataset
     from nearboost.models import save
     from nearboost.models.archive import check_model_target
@@ -57,11 +62,18 @@ def fit(
     from nearboost.models.items import check_part, choose_part
 
     check_part(part)
+    best = best_of(data)
+    if best is not None:
+        features, method = features or best.features, method or best.method
+        scale, layout, data = scale or best.scale, best.layout, best.data
+        notify(f"Fitting {method}{f' on {features}' if features else ''} to {data}, as the comparison found best.")
     check_names(features, method)
     check_model_target(out)
     if store is not None:
         check_folder(store)
     dataset = open_dataset(data, layout)
+    if best is not None and best.classes:
+        dataset = dataset.with_classes(best.classes)
     for note in dataset.notes:
         notify(f"Note: {note}")
     fitted = fit_model(

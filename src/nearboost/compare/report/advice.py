@@ -1,10 +1,12 @@
 """What a reader may want next: what the methods are, and the command that fits the best of them."""
 
+import json
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from nearboost.base.errors import UsageError
 from nearboost.catalogue.methods import METHODS
 from nearboost.compare.records import FinishedRun
 from nearboost.compare.report.facts import FitFacts, MethodFacts
@@ -43,3 +45,18 @@ def fit_facts(best: Sequence[FinishedRun], settings: Any, dataset: Dataset) -> F
         list(settings.classes),
         shlex.join(words),
     )
+
+
+def best_of(folder: str | Path) -> FitFacts | None:
+    """What to fit after the comparison in a folder; None where the folder holds none."""
+    place = Path(folder)
+    if not (place / "cells").is_dir():
+        return None
+    try:
+        found = json.loads((place / "results.json").read_text(encoding="utf-8"))["facts"].get("fit")
+        return FitFacts(**found)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise UsageError(
+            f"{folder} holds a comparison that does not say what to fit: it was interrupted, is of an earlier "
+            "version, or no method finished that a model file can hold; run it again, or give the data itself."
+        ) from None
