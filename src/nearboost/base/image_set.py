@@ -48,6 +48,12 @@ def _state(found: os.stat_result) -> tuple[int, ...]:
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 
+def _together(image: Content, mask: Content) -> str:
+    """Of an image and its mask; nothing where the image cannot be read, as for the image alone."""
+    both = f"{image.digest} {mask.digest}".encode()
+    return hashlib.sha256(both).hexdigest() if image.digest else ""
+
+
 def _has_changed(path: str, content: Content) -> bool:
     try:
         return _state(os.stat(path)) != content.state
@@ -72,6 +78,8 @@ class ImageSet(Sequence[Any]):
         Whether pixels are kept for steps that look at images again, such as learning and then describing.
     contents : mapping or None, default=None
         `Content` of files that were hashed before, by path.
+    masks : sequence of paths or None, default=None
+        A mask for each image, for descriptors that look inside of masks.
     """
 
     def __init__(
@@ -82,9 +90,10 @@ class ImageSet(Sequence[Any]):
         thumbnails: bool = False,
         keep_pixels: bool = False,
         contents: Mapping[str, Content] | None = None,
+        masks: Sequence[str] | None = None,
     ) -> None:
         self._decode = decode
-        self._shared = _Images(items, thumbnails, keep_pixels, contents or {})
+        self._shared = _Images(items, thumbnails, keep_pixels, contents or {}, masks)
         self._numbers: Sequence[int] = range(len(items))
 
     @classmethod
@@ -109,10 +118,29 @@ class ImageSet(Sequence[Any]):
         some._shared, some._numbers = self._shared, [self._numbers[i] for i in indices]
         return some
 
+    @property
+    def has_masks(self) -> bool:
+        return self._shared.masks is not None
+
+    def mask(self, index: int) -> str | None:
+        """The path of an image's mask."""
+        masks = self._shared.masks
+        return None if masks is None else masks[self._numbers[index]]
+
     def contents(self, n_jobs: int | None = None, verbose: int = 0) -> list[Content]:
         """The content of each file, hashed when it is first asked for."""
+        return self._hashed([path_of(self.item(i)) for i in range(len(self))], n_jobs, verbose)
+
+    def masked_contents(self, n_jobs: int | None = None, verbose: int = 0) -> list[Content]:
+        """The content of each file together with that of its mask; of the file alone where there are no masks."""
+        contents = self.contents(n_jobs, verbose)
+        if not self.has_masks:
+            return contents
+        masks = self._hashed([str(self.mask(i)) for i in range(len(self))], n_jobs, verbose)
+        return [one._replace(digest=_together(one, mask)) for one, mask in zip(contents, masks, strict=True)]
+
+    def _hashed(self, paths: Sequence[str], n_jobs: int | None, verbose: int) -> list[Content]:
         known = self._shared.contents
-        paths = [path_of(self.item(i)) for i in range(len(self))]
         unknown = [path for path in dict.fromkeys(paths) if path not in known]
         with progress_bar("Reading files", len(unknown), verbose if unknown else 0) as advance:
             known.update(zip(unknown, map_in_threads(hash_file, unknown, n_jobs, advance), strict=True))
@@ -150,9 +178,15 @@ class _Images:
     """What an `ImageSet` shares with the sets taken from it."""
 
     def __init__(
-        self, items: Sequence[Any], thumbnails: bool, keep_pixels: bool, contents: Mapping[str, Content]
+        self,
+        items: Sequence[Any],
+        thumbnails: bool,
+        keep_pixels: bool,
+        contents: Mapping[str, Content],
+        masks: Sequence[str] | None,
     ) -> None:
         self.items = list(items)
+        self.masks = None if masks is None else list(masks)
         self.contents = {path: known for path, known in contents.items() if not _has_changed(path, known)}
         self.kept = _Kept(PIXEL_MEMORY if keep_pixels else 0)
         self._small = _Kept(THUMBNAIL_MEMORY)

@@ -41,7 +41,7 @@ def predict(
     opened = open_items(loaded, items)
     for note in opened.notes:
         notify(f"Note: {note}")
-    found = loaded.predict(opened.items, n_jobs=threads, verbose=progress())
+    found = loaded.predict(opened.given, n_jobs=threads, verbose=progress())
     columns = prediction_columns(found, opened.names, top=top, reject_below=reject_below)
     skipped = {opened.names[place]: why for place, why in found.skipped.items()}
     if out is not None:

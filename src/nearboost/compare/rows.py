@@ -27,6 +27,7 @@ class SplitRows(NamedTuple):
     train: NDArray[np.int64]  # -1 for an item without a row
     test: NDArray[np.int64]
     failed: dict[str, str]  # what was wrong, by the item's name
+    masks: str = ""  # a hash of the masks that were looked at
 
 
 class Source(Protocol):
@@ -118,7 +119,8 @@ class ImageSource:
             known = self._describe(split, descriptor)
             write_json(index, known)
         numbers, n_train = np.array(known["numbers"], dtype=np.int64), len(split.train)
-        return SplitRows(self._folder / known["file"], numbers[:n_train], numbers[n_train:], known["failed"])
+        file, masks = self._folder / known["file"], self._masks(split, descriptor)
+        return SplitRows(file, numbers[:n_train], numbers[n_train:], known["failed"], masks)
 
     def close(self) -> None:
         self.images.release_pixels()
@@ -142,6 +144,15 @@ class ImageSource:
         file = str(found.file.relative_to(self._folder))
         return {"file": file, "numbers": found.numbers.tolist(), "failed": failed}
 
+    def _masks(self, split: Split, descriptor: Descriptor) -> str:
+        """A hash of the masks that the descriptor looks at; nothing where it does not."""
+        from nearboost.features.extraction import looks_inside
+
+        if not looks_inside(descriptor.make(split.seed, 1), self.images):
+            return ""
+        contents = self.images.take(split.items).masked_contents(self._n_jobs, self._verbose)
+        return hash_texts([content.digest for content in contents])
+
     def _read(self, index: Path) -> dict[str, Any] | None:
         try:
             known = json.loads(index.read_text(encoding="utf-8"))
@@ -154,6 +165,7 @@ class ImageSource:
 
         names = [self._names[i] for i in split.items]
         parts = [self.content(split), fingerprint(descriptor.make(split.seed, 1)), str(len(split.train)), *names]
+        parts += [masks] if (masks := self._masks(split, descriptor)) else []
         return self._folder / f"{descriptor.name.partition(':')[0]}-{hash_texts(parts)[:20]}.json"
 
 

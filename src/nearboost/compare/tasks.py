@@ -31,6 +31,7 @@ class DescribedSplit(NamedTuple):
     number: int
     seed: int
     rows: Path
+    made: str  # what made the rows
     table: Path
     content: str
     n_train: int
@@ -113,7 +114,11 @@ def describe_split(
         train_groups=None if dataset.groups is None else np.asarray(dataset.groups)[train].astype(str),
     )
     units = test if dataset.groups is None else np.asarray(dataset.groups)[test]
-    return DescribedSplit(features, number, split.seed, rows.file, table, content, len(train), len(test), units)
+    made = rows.file.stem if features == VECTORS else rows.file.parent.name
+    made += f"-{rows.masks[:20]}" if rows.masks else ""
+    return DescribedSplit(
+        features, number, split.seed, rows.file, made, table, content, len(train), len(test), units
+    )
 
 
 def make_task(
@@ -125,7 +130,7 @@ def make_task(
         content=split.content,
         classes=list(dataset.classes),
         features=split.features,
-        rows=split.rows.stem if split.features == VECTORS else split.rows.parent.name,
+        rows=split.made,
         scale=settings.scale,
         method=method.name,
         parameters=plain(method.make(split.seed, threads).get_params(deep=True)),

@@ -64,7 +64,7 @@ class Dataset:
         return f"Dataset({self.name}: {len(self):,} {self.kind} of {len(self.classes):,} classes)"
 
     def images(self, *, thumbnails: bool = False, keep_pixels: bool = False) -> ImageSet:
-        """The images, each file of them hashed once and decoded once.
+        """The images, each file of them hashed once and decoded once, with their masks if there are some.
 
         Parameters
         ----------
@@ -78,7 +78,13 @@ class Dataset:
         ImageSet
             A lazy sequence of pixels.
         """
-        return ImageSet(list(self.items), thumbnails=thumbnails, keep_pixels=keep_pixels, contents=self.contents)
+        return ImageSet(
+            list(self.items),
+            thumbnails=thumbnails,
+            keep_pixels=keep_pixels,
+            contents=self.contents,
+            masks=self.masks,
+        )
 
     @property
     def is_multilabel(self) -> bool:

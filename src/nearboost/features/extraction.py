@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
-from nearboost.base.image_set import ImageSet, path_of
+from nearboost.base.image_set import Content, ImageSet, path_of
 from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads, one_matrix_thread
@@ -72,6 +73,7 @@ def images_to_rows(
     ----------
     images : ImageSet or sequence
         Images, or paths of files. One that cannot be described is left out, with a message that names its file.
+        Where the set has masks, `BioInspiredFeatures` describes what lies inside of them.
     transformers : sequence of transformers
         Each makes one row of numbers from one image.
     into : str, path or None, default=None
@@ -201,12 +203,13 @@ def _describe_into(
     images: ImageSet, transformers: Sequence[Any], into: Path, n_jobs: int | None, verbose: int
 ) -> list[FeatureStore]:
     """The stores of transformers; equal ones share theirs."""
-    contents = images.contents(n_jobs, verbose)
     folders = [store_folder(one, into) for one in transformers]
     by_folder = dict(zip(folders, transformers, strict=True))
     with ExitStack() as stack:
         writers = {
-            folder: stack.enter_context(open_store(one, folder, images, contents))
+            folder: stack.enter_context(
+                open_store(one, folder, images, contents_for(one, images, n_jobs, verbose))
+            )
             for folder, one in by_folder.items()
         }
         _describe_all(images, list(by_folder.values()), list(writers.values()), n_jobs, verbose)
@@ -245,9 +248,26 @@ def _describe_all(
             map_in_threads(describe, waiting[start : start + IMAGES_AT_ONCE], n_jobs, advance)
 
 
+def looks_inside(transformer: Any, images: ImageSet) -> bool:
+    """Whether a transformer describes the inside of masks, and the images have some."""
+    return images.has_masks and takes_masks(transformer)
+
+
+def takes_masks(transformer: Any) -> bool:
+    return "masks" in signature(transformer.transform).parameters
+
+
+def contents_for(transformer: Any, images: ImageSet, n_jobs: int | None, verbose: int) -> list[Content]:
+    """What a row depends on: the image, with its mask where that is looked at."""
+    if looks_inside(transformer, images):
+        return images.masked_contents(n_jobs, verbose)
+    return images.contents(n_jobs, verbose)
+
+
 def _describe_one(image: Any, i: int, transformer: Any, writer: Writer, images: ImageSet) -> None:
     try:
-        found = transformer.transform([image])
+        inside = {"masks": [images.mask(i)]} if looks_inside(transformer, images) else {}
+        found = transformer.transform([image], **inside)
     except OURS:
         raise
     except Exception as error:  # whatever an image makes decoders and descriptors raise

@@ -177,7 +177,7 @@ def explain_item(
     place = row if model.features is None else 0
     items, images = opened.items[place : place + 1], None
     if model.features is not None:
-        items = images = ImageSet(items, keep_pixels=True)
+        items = images = ImageSet(items, keep_pixels=True, masks=opened.masks)
     found = model.describe(items)
     if found.skipped:
         raise ValueError(found.skipped[0])

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +14,16 @@ from nearboost.base.image_set import ImageSet
 from nearboost.base.validation import check_choice
 from nearboost.base.words import near_names
 from nearboost.datasets import DataError, Dataset, open_dataset
-from nearboost.datasets.files import IMAGE_ENDINGS, VECTOR_ENDINGS, Found, find_images
+from nearboost.datasets.files import (
+    IMAGE_ENDINGS,
+    MASK_ENDING,
+    VECTOR_ENDINGS,
+    Found,
+    find_images,
+    masks_beside,
+)
 from nearboost.datasets.vectors import ROW_NAMES, check_finite, load_array, load_arrays, names_beside
+from nearboost.features.extraction import takes_masks
 from nearboost.models.model import Model, as_floats
 from nearboost.models.origins import make_marks, row_digests
 
@@ -128,11 +137,17 @@ def choose_part(dataset: Dataset, part: str, otherwise: str) -> Dataset:
 
 
 class Items(NamedTuple):
-    """Items, what to call them, and what a reader should know about those left out."""
+    """Items, what to call them, what a reader should know about those left out, and masks where all have one."""
 
     items: Any
     names: list[str]
     notes: tuple[str, ...] = ()
+    masks: list[str] | None = None
+
+    @property
+    def given(self) -> Any:
+        """As a model takes them."""
+        return self.items if self.masks is None else ImageSet(self.items, masks=self.masks)
 
 
 def open_items(model: Model, paths: Sequence[str | os.PathLike[str]]) -> Items:
@@ -141,7 +156,7 @@ def open_items(model: Model, paths: Sequence[str | os.PathLike[str]]) -> Items:
     for place in places:
         check_kind(model, _guess_kind(place), str(place))
     if model.features is not None:
-        return _images(places)
+        return _images(places, masked=takes_masks(model.features))
     if len(places) != 1:
         raise DataError(f"This model takes rows of numbers, from one file; {len(places)} were given.")
     return _rows(places[0])
@@ -172,7 +187,7 @@ def _guess_kind(path: Path) -> str | None:
     return "images" if ending in IMAGE_ENDINGS else "vectors" if ending in VECTOR_ENDINGS else None
 
 
-def _images(paths: Sequence[Path]) -> Items:
+def _images(paths: Sequence[Path], *, masked: bool) -> Items:
     items: list[str] = []
     names: list[str] = []
     found = Found()
@@ -184,10 +199,14 @@ def _images(paths: Sequence[Path]) -> Items:
         else:
             items.append(str(path))
             names.append(str(path))
+            found.masks += map(str, path.parent.glob(f"{escape(path.stem)}{MASK_ENDING}.*"))
     if not items:
         raise DataError(f"{', '.join(map(str, paths))} holds no images; give image files or folders of them.")
-    masks = [f"Left out {len(found.masks):,} masks, such as {found.masks[0]}."] if found.masks else []
-    return Items(items, names, (*masks, *found.notes()))
+    masks = masks_beside(items, found.masks) if masked else None
+    notes = (
+        [f"Left out {len(found.masks):,} masks, such as {found.masks[0]}."] if found.masks and not masks else []
+    )
+    return Items(items, names, (*notes, *found.notes()), masks)
 
 
 def _rows(path: Path) -> Items:
