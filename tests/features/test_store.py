@@ -479,3 +479,31 @@ def test_rows_in_a_frame(tmp_path):
     save_pictures(images, 2)
     store = extract(images, Framed(str(tmp_path / "notes")), tmp_path / "stores")
     np.testing.assert_allclose(store.X, expected_rows(store.files), rtol=1e-6)
+
+
+def test_several_rows_for_one_content(tmp_path):
+    """Rows of fields: as many as there are cells, none included, found again in a second call."""
+    from nearboost.base.image_set import Content
+    from nearboost.features.store import open_store
+
+    class Fields:
+        def item(self, index):
+            return f"field {index}"
+
+        def has_changed(self, index):
+            return False
+
+    contents = [Content("a"), Content("b"), Content("c")]
+    rows = [np.full((n, 4), n, np.float32) for n in (3, 0, 5)]
+    with open_store("cells", tmp_path, Fields(), contents[:2]) as store:
+        for i in (1, 0):
+            store.write(i, rows[i])
+        store.close()
+    with open_store("cells", tmp_path, Fields(), contents) as store:
+        assert list(store.wanted) == [2]
+        store.write(2, rows[2])
+        made = store.close()
+    assert [entry.count for entry in made.table] == [3, 0, 5]
+    for entry, expected in zip(made.table, rows, strict=True):
+        np.testing.assert_array_equal(made.rows[entry.row : entry.row + entry.count], expected)
+    np.testing.assert_array_equal(made.X, np.concatenate(rows))

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "CellRows": "describing",
+    "FeatureSettings": "features",
     "Field": "project",
     "GivenMasks": "segmenting",
     "Project": "project",
@@ -15,9 +17,12 @@ _HOME = {
     "SegmentationSettings": "settings",
     "create_project": "creating",
     "demo_field": "demo",
+    "describe_cells": "features",
+    "describe_project": "describing",
     "estimate_diameter": "nuclei",
     "find_nuclei": "nuclei",
     "grow_cells": "bodies",
+    "measure_cells": "measures",
     "open_project": "project",
     "pooled": "scoring",
     "read_segmentation": "saved_masks",

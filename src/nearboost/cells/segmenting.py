@@ -42,7 +42,15 @@ class Segmented(NamedTuple):
 
 @dataclass(frozen=True)
 class GivenMasks:
-    """Folders of masks that another program made; None where ours are to be made."""
+    """Folders of masks that another program made.
+
+    Parameters
+    ----------
+    nuclei : Path or None, default=None
+        Masks of nuclei; None finds them.
+    cells : Path or None, default=None
+        Masks of cells, whose numbers are kept; None grows them from the nuclei.
+    """
 
     nuclei: Path | None = None
     cells: Path | None = None

@@ -114,15 +114,9 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
         return np.sqrt(shares) if self.root else shares
 
     def _describe(self, images: Sequence[Any], masks: Sequence[Any] | None, i: int) -> NDArray[np.float32]:
-        from nearboost.kernels.images import count_rates
-
         pixels = as_grey(in_unit_range(pixels_of(images[i], f"Image {i}"), self.scaling, f"Image {i}"))
         regions = np.ones(pixels.shape, np.uint8) if masks is None else self._regions(masks[i], pixels.shape, i)
-        counts = np.zeros((len(self.scales), self.regions, self.bins), dtype=np.int64)
-        for scale, counted in zip(self.scales, counts, strict=True):
-            deviation = 0.5 * 2.0 ** (scale - 1)
-            count_rates(blurred(pixels, deviation), blurred(pixels, SURROUND * deviation), regions, counted)
-        return (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)).astype(np.float32).ravel()
+        return region_histograms(pixels, regions, np.ones(self.regions), self.scales, self.bins).ravel()
 
     def _regions(self, mask: Any, shape: tuple[int, ...], i: int) -> NDArray[Any]:
         """The region of each pixel, 0 for none."""
@@ -152,6 +146,42 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
     @property
     def _n_features_out(self) -> int:
         return len(self.scales) * int(self.regions) * int(self.bins)
+
+
+def region_histograms(
+    pixels: NDArray[np.float32],
+    regions: NDArray[Any],
+    gains: NDArray[np.float64],
+    scales: Sequence[int],
+    bins: int,
+) -> NDArray[np.float32]:
+    """Histograms of all regions of an image, which is filtered once at each scale.
+
+    Parameters
+    ----------
+    pixels : ndarray of float32 of shape (height, width)
+        The image.
+    regions : ndarray of int of shape (height, width)
+        Region of each pixel from 1 on, 0 for none.
+    gains : ndarray of shape (n_regions,)
+        What each region's pixels are multiplied by, so that they lie in [0, 1].
+    scales : sequence of int
+        Scales of the filters.
+    bins : int
+        Bins of a histogram.
+
+    Returns
+    -------
+    ndarray of float32 of shape (n_scales, n_regions, bins)
+        Shares of the pixels of a region; zeros for one without pixels.
+    """
+    from nearboost.kernels.images import count_rates
+
+    counts = np.zeros((len(scales), len(gains), bins), dtype=np.int64)
+    for scale, counted in zip(scales, counts, strict=True):
+        deviation = 0.5 * 2.0 ** (scale - 1)
+        count_rates(blurred(pixels, deviation), blurred(pixels, SURROUND * deviation), regions, gains, counted)
+    return (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)).astype(np.float32)
 
 
 def blurred(pixels: NDArray[np.float32], deviation: float) -> NDArray[np.float32]:

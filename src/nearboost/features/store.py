@@ -2,8 +2,8 @@
 
 A store is a folder that belongs to one descriptor, settings and fitted arrays included. It holds
 
-- ``rows.npy``, one row of float32 numbers for each content, which NumPy opens as it is;
-- ``done.jsonl``, a line for each content (its hash, row, status and message), written after its row;
+- ``rows.npy``, one row of float32 numbers for each content, or several, which NumPy opens as it is;
+- ``done.jsonl``, a line for each content (its hash, row, status and message), written after its row or rows;
 - ``descriptor.txt``, the descriptor's settings, for people;
 - ``table.csv``, the files of the last extraction, with content hash, status, row and message.
 
@@ -20,13 +20,13 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import one_writer, reserve, whole_file, write_text
-from nearboost.base.image_set import Content, ImageSet
+from nearboost.base.image_set import Content
 from nearboost.base.tables import format_csv
 from nearboost.features.fingerprint import fingerprint
 
@@ -51,6 +51,8 @@ class Entry:
         Its row in the store, or -1.
     message : str
         What was wrong, if anything.
+    count : int, default=1
+        How many rows it has, one after the other: a field has one for each of its cells.
     """
 
     file: str
@@ -58,6 +60,14 @@ class Entry:
     status: str
     row: int
     message: str
+    count: int = 1
+
+
+class Sources(Protocol):
+    """What a store is made of: files, or others that have a content."""
+
+    def item(self, index: int) -> Any: ...
+    def has_changed(self, index: int) -> bool: ...
 
 
 class FeatureStore:
@@ -95,7 +105,8 @@ class FeatureStore:
     @property
     def X(self) -> NDArray[np.float32]:
         """The rows of `files`: memory-mapped if they are contiguous, otherwise in memory."""
-        numbers = np.array([entry.row for entry in self.table if entry.status == OK], dtype=np.int64)
+        sound = [np.arange(entry.row, entry.row + entry.count) for entry in self.table if entry.status == OK]
+        numbers = np.concatenate([np.empty(0, np.int64), *sound])
         if len(numbers) and np.all(np.diff(numbers) == 1):
             return self.rows[numbers[0] : numbers[-1] + 1]
         return np.asarray(self.rows[numbers])
@@ -108,7 +119,7 @@ def store_folder(descriptor: Any, into: Path) -> Path:
 
 @contextmanager
 def open_store(
-    descriptor: Any, folder: Path, images: ImageSet, contents: Sequence[Content]
+    descriptor: Any, folder: Path, images: Sources, contents: Sequence[Content]
 ) -> Iterator["StoreWriter"]:
     """The store of a descriptor, locked against other processes; what was written is kept, however it ends."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,33 +138,39 @@ class StoreWriter:
     ``wanted`` has the images that lack a line, one for each content, and the rows that they will get.
     """
 
-    def __init__(self, folder: Path, images: ImageSet, contents: Sequence[Content]) -> None:
+    def __init__(self, folder: Path, images: Sources, contents: Sequence[Content]) -> None:
         self.folder, self._images, self._contents = folder, images, contents
         self._rows_file, self._lines_file = folder / "rows.npy", folder / "done.jsonl"
         n_rows = len(np.load(self._rows_file, mmap_mode="r")) if self._rows_file.exists() else 0
         lines = read_lines(self._lines_file)
         self._done = {content: line for content, line in lines.items() if _is_line(line, n_rows)}
-        first = 1 + max((line["row"] for line in self._done.values()), default=-1)
+        first = max((line["row"] + line.get("count", 1) for line in self._done.values()), default=0)
         missing = {content.digest: i for i, content in reversed(list(enumerate(contents)))}
         waiting = sorted(i for digest, i in missing.items() if digest and digest not in self._done)
         self.wanted = {i: row for row, i in enumerate(waiting, start=first)}
-        self._n_rows = first + len(waiting)
+        self._n_rows, self._end = first + len(waiting), first
         self._rows: NDArray[np.float32] | None = None
         self._lines: list[str] = []
         self._lock, self._flushed = threading.Lock(), monotonic()
 
     def write(self, i: int, values: NDArray[np.float32]) -> None:
-        """Keep the row of an image, unless its file has changed since it was hashed."""
+        """Keep the row of an image, or all rows of a matrix, unless its file has changed since it was hashed."""
         if self._images.has_changed(i):
             self.write_failure(i, f"{FILE} changed while it was read; start again.", lasting=False)
             return
         with self._lock:
-            if self._rows is None:
-                self._rows = open_rows(self._rows_file, self._n_rows, len(values))
-            if len(values) != self._rows.shape[1]:
-                raise TypeError(f"The descriptor gave {len(values)} numbers, after {self._rows.shape[1]} before.")
-            self._rows[self.wanted[i]] = values
-            self._add(self._contents[i].digest, {"status": OK, "row": self.wanted[i], "message": ""})
+            several = values.ndim == 2  # how many is not known before: they go to the end
+            first, rows = (self._end, values) if several else (self.wanted[i], values[np.newaxis])
+            self._end = max(self._end, first + len(rows))
+            if self._rows is None or len(self._rows) < self._end:
+                self._rows = open_rows(self._rows_file, max(self._n_rows, self._end), rows.shape[1])
+            if rows.shape[1] != self._rows.shape[1]:
+                raise TypeError(
+                    f"The descriptor gave {rows.shape[1]} numbers, after {self._rows.shape[1]} before."
+                )
+            self._rows[first : first + len(rows)] = rows
+            count = {"count": len(rows)} if several else {}
+            self._add(self._contents[i].digest, {"status": OK, "row": first, "message": "", **count})
 
     def write_failure(self, i: int, message: str, *, lasting: bool = True) -> None:
         """Keep what was wrong with an image; what is no fault of its content is tried again the next time."""
@@ -176,7 +193,8 @@ class StoreWriter:
         if not content.digest:
             return Entry(file, "", FAILED, -1, content.problem)
         line = self._done[content.digest]
-        return Entry(file, content.digest, line["status"], line["row"], line["message"].replace(FILE, file))
+        message, count = line["message"].replace(FILE, file), line.get("count", 1)
+        return Entry(file, content.digest, line["status"], line["row"], message, count)
 
     def _add(self, content: str, line: dict[str, Any]) -> None:
         self._done[content] = line
@@ -221,8 +239,10 @@ def read_lines(path: Path) -> dict[str, dict[str, Any]]:
 def _is_line(line: dict[str, Any], n_rows: int) -> bool:
     """Whether a line says what a store writes, of a row that there is; others are made again."""
     row, status, message = (line.get(name) for name in ("row", "status", "message"))
-    rows = {OK: range(n_rows), FAILED: range(-1, 0)}.get(str(status), range(0))
-    return type(row) is int and row in rows and isinstance(message, str)
+    count = line.get("count", 1)
+    if type(row) is not int or type(count) is not int or count < 0 or not isinstance(message, str):
+        return False
+    return row >= 0 and row + count <= n_rows if status == OK else status == FAILED and row == -1
 
 
 def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:

@@ -243,15 +243,18 @@ def cell_energies(waves, border, bounds, energies):
 
 
 @kernel
-def count_rates(narrow, wide, regions, counts):
-    """Pixels by region (0 is outside) and firing rate; rates lie in ±1/Ref, cut into equal bins."""
+def count_rates(narrow, wide, regions, gains, counts):
+    """Pixels by region (0 is outside) and firing rate; rates lie in ±1/Ref, cut into equal bins.
+
+    Filters are linear, so that a region's gain is that of its pixels.
+    """
     n_bins = counts.shape[1]
     for row in range(narrow.shape[0]):
         for column in range(narrow.shape[1]):
             region = regions[row, column]
             if region == 0:
                 continue
-            contrast = float(narrow[row, column]) - float(wide[row, column])  # (5.2)
+            contrast = (float(narrow[row, column]) - float(wide[row, column])) * gains[region - 1]  # (5.2)
             driven = GAIN * abs(contrast)
             rate = driven / (1.0 + REFRACTORY * driven)  # (5.3) of |C|
             if abs(contrast) <= NOISE:

@@ -136,3 +136,45 @@ def mark_pieces(labels, steps, pieces, waiting, owners):
                     pieces[near], waiting[size] = n_pieces, near
                     size += 1
     return n_pieces
+
+
+@kernel
+def add_shapes(labels, rows, sums):
+    """For each region, at its row: pixels; Σy, Σx, Σy², Σx², Σxy; first and last y and x; crossings of outlines.
+
+    Crossings are counted along rows, columns and both diagonals. ``labels`` has a border of zeros, and places
+    count from the pixel inside of it; ``sums`` starts with zeros, and with infinity for what is first.
+    """
+    for y in range(1, labels.shape[0] - 1):
+        for x in range(1, labels.shape[1] - 1):
+            label = labels[y, x]
+            if label == 0:
+                continue
+            own = sums[rows[label]]
+            row, column = y - 1.0, x - 1.0
+            own[0] += 1.0
+            own[1] += row
+            own[2] += column
+            own[3] += row * row
+            own[4] += column * column
+            own[5] += row * column
+            own[6], own[7] = min(own[6], row), max(own[7], row)
+            own[8], own[9] = min(own[8], column), max(own[9], column)
+            own[10] += (labels[y, x - 1] != label) + (labels[y, x + 1] != label)
+            own[11] += (labels[y - 1, x] != label) + (labels[y + 1, x] != label)
+            own[12] += (labels[y - 1, x - 1] != label) + (labels[y + 1, x + 1] != label)
+            own[13] += (labels[y - 1, x + 1] != label) + (labels[y + 1, x - 1] != label)
+
+
+@kernel
+def add_intensities(pixels, labels, rows, sums):
+    """For each region, at its row: pixels, Σ, Σ², least and largest; ``sums`` starts at 0, 0, 0, ∞, −∞."""
+    for y in range(labels.shape[0]):
+        for x in range(labels.shape[1]):
+            label = labels[y, x]
+            if label != 0:
+                own, value = sums[rows[label]], float(pixels[y, x])
+                own[0] += 1.0
+                own[1] += value
+                own[2] += value * value
+                own[3], own[4] = min(own[3], value), max(own[4], value)

@@ -1,0 +1,191 @@
+"""The cells of a project as rows: measured and described once, kept in a store, found again."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.image_set import Content, hash_file
+from nearboost.base.progress import progress_bar
+from nearboost.base.threads import map_in_threads
+from nearboost.cells.features import FeatureSettings, describe_cells
+from nearboost.cells.files import digest_of
+from nearboost.cells.measures import OBJECT, measure_cells
+from nearboost.cells.patterns import NUCLEI, STAIN
+from nearboost.cells.pipeline import note_step, read_pipeline
+from nearboost.cells.project import Field, Project
+from nearboost.cells.saved_masks import lit_pictures, mask_path, read_record, read_segmentation, saved_lights
+from nearboost.datasets import DataError
+from nearboost.features.store import FILE, OK, FeatureStore, open_store
+
+VERSION = 1  # counts changes of what is measured
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows:
+    """All cells of a project.
+
+    Attributes
+    ----------
+    images : ndarray of int64 of shape (n_cells,)
+        ImageNumber of each.
+    objects : ndarray of int64 of shape (n_cells,)
+        ObjectNumber of each, its label in the saved mask.
+    measures : dict
+        Columns of what was measured.
+    features : ndarray of float32 of shape (n_cells, n_numbers)
+        Descriptors.
+    settings : FeatureSettings
+        What made them.
+    """
+
+    images: NDArray[np.int64]
+    objects: NDArray[np.int64]
+    measures: dict[str, NDArray[np.float64]]
+    features: NDArray[np.float32]
+    settings: FeatureSettings
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+class Described(NamedTuple):
+    """Rows of all cells, and fields that were left out, by name."""
+
+    rows: CellRows
+    skipped: dict[str, str]
+
+
+def describe_project(
+    project: Project, settings: FeatureSettings | None = None, *, n_jobs: int | None = None, verbose: int = 0
+) -> Described:
+    """Measure and describe the cells of all fields, as far as that has not been done.
+
+    Parameters
+    ----------
+    project : Project
+        A project that was segmented; rows are kept below it.
+    settings : FeatureSettings or None, default=None
+        None takes those of the last call, or the preset "localisation".
+    n_jobs : int or None, default=None
+        Number of threads, each with one field; None uses all cores.
+    verbose : int, default=0
+        Shows a progress bar on standard error when above 0.
+
+    Returns
+    -------
+    Described
+        Rows in the order of images and objects.
+    """
+    pipeline = read_pipeline(project.folder)
+    if "segmentation" not in pipeline:
+        raise DataError(f"{project.folder} is not segmented; run nearboost cells segment {project.folder} first.")
+    if settings is None:
+        known = pipeline.get("features")
+        settings = FeatureSettings() if known is None else settings_of(known, project)
+    work = _Fields(project, settings)
+    with open_store(settings, work.folder, work, work.contents(n_jobs)) as store:
+        waiting = sorted(store.wanted)
+
+        def describe(i: int) -> None:
+            try:
+                store.write(i, work.rows(i))
+            except (ValueError, OSError) as error:
+                store.write_failure(i, str(error).replace(work.item(i), FILE), lasting=False)
+
+        with progress_bar("Describing", len(waiting), verbose) as advance:
+            map_in_threads(describe, waiting, n_jobs, advance)
+        made = store.close()
+    note_step(project, "features", settings.as_json() | {"version": VERSION})
+    return work.gather(made)
+
+
+def settings_of(section: dict[str, Any], project: Project) -> FeatureSettings:
+    """The settings of features that a pipeline holds.
+
+    Parameters
+    ----------
+    section : dict
+        Of ``pipeline.json``.
+    project : Project
+        Whose file it is.
+
+    Returns
+    -------
+    FeatureSettings
+        Checked.
+    """
+    given = {name: value for name, value in section.items() if name != "version"}
+    return FeatureSettings.of_json(given, str(project.folder / "pipeline.json"))
+
+
+class _Fields:
+    """The fields of a project as a store sees them: by content, masks and light; settings name the folder."""
+
+    def __init__(self, project: Project, settings: FeatureSettings) -> None:
+        self.project, self.settings = project, settings
+        self._lights = saved_lights(project)
+        roles, reading = project.reading.roles, project.reading
+        key = digest_of([VERSION, settings.as_json(), roles, reading.project, reading.plane])
+        self.folder: Path = project.folder / "features" / f"cells-{key[:20]}"
+        self._names = [*_columns(project), *settings.names()]
+
+    def item(self, index: int) -> str:
+        return self.project.fields[index].name
+
+    def has_changed(self, index: int) -> bool:
+        return False  # images are known by their content, and masks are written as a whole
+
+    def contents(self, n_jobs: int | None) -> list[Content]:
+        return map_in_threads(self._content, self.project.fields, n_jobs)
+
+    def _content(self, one: Field) -> Content:
+        record = read_record(self.project, one)
+        if record is None:
+            return Content("", f"it is not segmented; run nearboost cells segment {self.project.folder}.")
+        masks = [hash_file(mask_path(self.project, one, kind)).digest for kind in ("nuclei.tif", "cells.tif")]
+        plates = sorted(key for key in self._lights if key[1] == one.place.plate)
+        light = [digest_of(self._lights[key].tolist()) for key in plates]
+        return Content(digest_of([one.content, masks, record["unstained"], record["floor"], light]))
+
+    def rows(self, index: int) -> NDArray[np.float32]:
+        """Measures and descriptors of a field's cells."""
+        one = self.project.fields[index]
+        pictures = lit_pictures(self.project, one, self._lights).by_role
+        found = read_segmentation(self.project, one)
+        if found.cells.shape != pictures[NUCLEI].shape:
+            raise DataError(f"{one.name} has masks of another size than its images; segment it again.")
+        record = read_record(self.project, one) or {}
+        measures = measure_cells(pictures, found, record.get("floor"))
+        described = describe_cells(pictures.get(STAIN, pictures[NUCLEI]), found, self.settings)
+        return np.column_stack([*(column.astype(np.float32) for column in measures.values()), described])
+
+    def gather(self, made: FeatureStore) -> Described:
+        """All rows in the order of images, and what was wrong with the others."""
+        fields = self.project.fields
+        skipped = {
+            one.name: entry.message for one, entry in zip(fields, made.table, strict=True) if entry.status != OK
+        }
+        sound = [(one, entry) for one, entry in zip(fields, made.table, strict=True) if entry.status == OK]
+        if not sound:
+            raise DataError(f"No field could be described: {next(iter(skipped.values()), 'there are none.')}")
+        stored = made.rows
+        rows = np.concatenate([np.asarray(stored[entry.row : entry.row + entry.count]) for _, entry in sound])
+        images = np.repeat([one.number for one, _ in sound], [entry.count for _, entry in sound])
+        n_measures = len(self._names) - self.settings.n_numbers
+        measures = {name: rows[:, place].astype(np.float64) for place, name in enumerate(self._names[:n_measures])}
+        objects = measures.pop(OBJECT).astype(np.int64)
+        return Described(
+            CellRows(images.astype(np.int64), objects, measures, rows[:, n_measures:], self.settings), skipped
+        )
+
+
+def _columns(project: Project) -> list[str]:
+    """Names of what is measured, from an empty field."""
+    from nearboost.cells.segmentation import Segmentation
+
+    empty = np.zeros((1, 1), np.int32)
+    pictures = dict.fromkeys(project.reading.roles, np.zeros((1, 1), np.float32))
+    return list(measure_cells(pictures, Segmentation(empty, empty, np.zeros(1, bool))))
