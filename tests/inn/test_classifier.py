@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
@@ -82,11 +83,11 @@ def test_names_of_classes(decision, labels):
 
 
 def test_probabilities():
+    """They grow with shares of the weights; a row in all is left to every class alike."""
     model = INNClassifier().fit(X, Y)
-    shares = model.predict_proba(Q)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    np.testing.assert_allclose(shares * (1 - 1.05**-62), model.decision_function(Q), rtol=0, atol=1e-12)
-    assert not hasattr(model, "temperature_")
+    shares = model.decision_function(Q) / (1 - 1.05**-62)
+    expected = 91 / 92 * softmax(shares / model.temperature_, axis=1) + 1 / 92 / 3
+    np.testing.assert_allclose(model.predict_proba(Q), expected, rtol=1e-9)
     calibrated = CalibratedClassifierCV(INNClassifier(decision="residual"), cv=3).fit(X, Y)
     np.testing.assert_allclose(calibrated.predict_proba(Q).sum(axis=1), 1.0)
 
@@ -226,11 +227,11 @@ def test_wrong_rows():
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_settings_changed_after_the_fit_do_not_matter(decision):
     model = INNClassifier(decision=decision).fit(X, Y)
-    expected = model.decision_function(Q)
+    expected, probabilities = model.decision_function(Q), model.predict_proba(Q)
     other = "residual" if decision == "weights" else "weights"
     model.set_params(decision=other, normalize=True)
     np.testing.assert_array_equal(model.decision_function(Q), expected)
-    assert hasattr(model, "temperature_") == (decision == "residual")
+    np.testing.assert_array_equal(model.predict_proba(Q), probabilities)
 
 
 @pytest.mark.parametrize("decision", DECISIONS)

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
@@ -103,7 +104,7 @@ def test_threads_and_blocks(representation, monkeypatch):
     np.testing.assert_array_equal(model.decision_function(QUERIES), expected)
     np.testing.assert_array_equal(np.vstack([model.decision_function([image]) for image in QUERIES]), expected)
     for size in (1, 7, 20):
-        monkeypatch.setattr("nearboost.inn.naive_bayes.DESCRIPTORS_AT_ONCE", size)
+        monkeypatch.setattr("nearboost.inn.image_sets.DESCRIPTORS_AT_ONCE", size)
         np.testing.assert_array_equal(model.decision_function(QUERIES), expected)
 
 
@@ -149,19 +150,11 @@ def test_duplicates():
 def test_probabilities(representation, of_one):
     """Each descriptor gives out as much as any other."""
     model = NaiveBayesNN(representation).fit(IMAGES, Y)
-    shares, scores = model.predict_proba(QUERIES), model.decision_function(QUERIES)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    np.testing.assert_allclose(shares * scores.sum(axis=1, keepdims=True), scores, rtol=0, atol=1e-12)
+    probabilities, scores = model.predict_proba(QUERIES), model.decision_function(QUERIES)
+    expected = 25 / 26 * softmax(scores / model.temperature_, axis=1) + 1 / 26 / 3
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-9)
     lengths = np.array([len(image) for image in QUERIES])
     np.testing.assert_allclose(scores.sum(axis=1), lengths * of_one, rtol=1e-12)
-
-
-def test_distances_are_no_probabilities():
-    nearest = NaiveBayesNN("nn").fit(IMAGES, Y)
-    assert not hasattr(nearest, "predict_proba")
-    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
-        nearest.predict_proba(QUERIES)
-    assert "sums of distances and no probabilities; use decision_function" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)

@@ -164,6 +164,7 @@ def check_groups(subject: Subject, within: float = 0.0) -> None:
     X, y = rng.standard_normal((60, 40)), rng.integers(3, size=60)
     X, y, groups = (np.repeat(values, 8, axis=0) for values in (X, y, np.arange(60)))
     X += 1e-6 * rng.standard_normal(X.shape)
+    X = X if isinstance(subject.data().X, np.ndarray) else list(X[:, np.newaxis])  # images of one descriptor
     assert held_out_accuracy(subject.make().fit(X, y)) > 0.7
     assert held_out_accuracy(subject.make().fit(X, y, groups=groups)) < 0.7
 

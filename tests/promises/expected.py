@@ -98,11 +98,6 @@ EXPECTED: dict[checks.Check, dict[str, Failure]] = {
         "SpatialPyramid": Failure(FIRST_ONES, 1e-4, with_settings(n_words=1)),
         "Nimble": Failure(SUMS, 1e-3),
     },
-    checks.check_groups: {
-        "INNClassifier": Failure(
-            "the shares of a code's weights need no held-out rows", 0.0, with_settings(decision="residual")
-        ),
-    },
     checks.check_saved: {
         "Embedding": Failure(
             "the file holds the network itself instead of the path to it",

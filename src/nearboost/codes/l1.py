@@ -15,6 +15,7 @@ from nearboost.base.validation import check_map, check_positive, check_whole
 from nearboost.codes.dictionary import check_neighborhood, row_pointers
 from nearboost.codes.local import NearestSamples
 from nearboost.codes.scores import Workspace, in_pieces, multiply, sum_error
+from nearboost.codes.series import Groups
 from nearboost.neighbors import UNDERFLOW, NeighborSearch, largest_values
 
 LARGEST = 2.0**200  # values whose products can still be added up
@@ -77,8 +78,8 @@ class ListCoder(Protocol):
     def columns(self) -> NDArray[np.float32]:
         """What queries are multiplied with."""
 
-    def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], workspace: Workspace) -> Lists:
-        """Codes of a few queries."""
+    def code(self, Q: NDArray[np.float64], own: Groups, groups: Groups, workspace: Workspace) -> Lists:
+        """Codes of a few queries, by samples of other groups than their own."""
 
 
 class NearLists:
@@ -91,9 +92,9 @@ class NearLists:
     def columns(self) -> NDArray[np.float32]:
         return self.near.shadow.columns
 
-    def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], workspace: Workspace) -> Lists:
-        numbers = np.arange(len(self.problem.X), dtype=np.int32)
-        samples = self.near.find(Q, self.n_near, numbers, own, workspace)
+    def code(self, Q: NDArray[np.float64], own: Groups, groups: Groups, workspace: Workspace) -> Lists:
+        n_near = min(self.n_near, len(groups) - int(np.bincount(groups).max()))  # the same for all queries
+        samples = self.near.find(Q, n_near, groups, own, workspace)
         lists = Lists.unweighted(samples, samples.shape[1])
         self.problem.solve(np.arange(len(Q)), Q, lists, np.empty_like(Q))
         return lists
@@ -115,7 +116,7 @@ class GrowingLists:
         check_map(self.problem.X)
         return (self.problem.X / (self.problem.radius or 1.0)).T.astype(np.float32, order="C")
 
-    def code(self, Q: NDArray[np.float64], own: NDArray[np.int32], workspace: Workspace) -> Lists:
+    def code(self, Q: NDArray[np.float64], own: Groups, groups: Groups, workspace: Workspace) -> Lists:
         from nearboost.kernels import l1 as kernels
 
         n_samples, n_features = self.problem.X.shape
@@ -130,7 +131,7 @@ class GrowingLists:
             check_map(self.problem.X)
             cuts = self._multiply(rests[unfinished], limits[unfinished], products)
             kernels.list_steep(
-                unfinished, products, cuts, self.problem.X, rests, limits, own, AT_ONCE,
+                unfinished, products, cuts, self.problem.X, rests, limits, groups, own, AT_ONCE,
                 lists.samples, lists.weights, lists.counts, workspace.scores[0], is_done,
             )  # fmt: skip
             unfinished = unfinished[~is_done]
@@ -200,16 +201,20 @@ class L1Dictionary:
             near = NearestSamples(NeighborSearch(X, n_jobs=n_jobs, copy=False).rows)
             self._coder = NearLists(problem, near, neighborhood)
 
-    def codes(self, Q: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:
-        """Weights of all samples for each query; ``own`` is the sample it may not have, -1 for none."""
+    def codes(self, Q: NDArray[Any], own: Groups | None = None, groups: Groups | None = None) -> csr_array:
+        """Weights of all samples for each query; ``own`` is the group whose samples it may not have, -1 for none.
+
+        Without ``groups``, a sample's is its number.
+        """
         check_sizes(Q)
         own = np.full(len(Q), -1, dtype=np.int32) if own is None else own
+        groups = np.arange(len(self.samples), dtype=np.int32) if groups is None else groups
         lengths, solved = np.zeros(len(Q), dtype=np.int64), np.ones(len(Q), dtype=np.bool_)
         samples: dict[int, NDArray[np.int32]] = {}
         weights: dict[int, NDArray[np.float64]] = {}
 
         def code_piece(piece: slice, workspace: Workspace) -> None:
-            lists = self._coder.code(Q[piece].astype(np.float64), own[piece], workspace)
+            lists = self._coder.code(Q[piece].astype(np.float64), own[piece], groups, workspace)
             holds = lists.weights != 0.0
             lengths[piece], solved[piece] = holds.sum(axis=1), lists.solved
             samples[piece.start], weights[piece.start] = lists.samples[holds], lists.weights[holds]

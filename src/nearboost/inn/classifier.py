@@ -14,10 +14,8 @@ from nearboost.base.validation import validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
 from nearboost.inn.code_classifier import SparseCodeClassifier, schema_of_samples, unit_rows
 from nearboost.inn.decisions import Classes, ClassSums, ExplainedDecision, OwnResiduals
-from nearboost.inn.held_out import HeldOut
-from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
-from nearboost.problem.targets import GivenRows, number_groups
+from nearboost.problem.targets import GivenRows
 
 
 class INNClassifier(SparseCodeClassifier):
@@ -44,9 +42,7 @@ class INNClassifier(SparseCodeClassifier):
     decision : {"weights", "residual"}, default="weights"
         "weights", as published: a row is coded by all samples, and each class gets the sum of its samples'
         weights. "residual": a row is coded by the samples of each class alone, and the class whose sum is nearest
-        in Euclidean distance wins. Probabilities are then proportional to a power of these distances, which is
-        chosen on held-out rows when they are first asked for. This takes twice as long, or longer if classes are
-        small.
+        in Euclidean distance wins. This takes twice as long, or longer if classes are small.
     gram_memory : float or None, default=None
         Bytes for distances between samples, two per pair (L2 without ``neighborhood``). If all fit, `fit` computes
         them; otherwise they are computed when needed, and as many are kept as fit. None means half of the free
@@ -68,11 +64,13 @@ class INNClassifier(SparseCodeClassifier):
     voters_ : ndarray of shape (n_voters,)
         Training rows that an answer may come from: all of positive weight.
     temperature_ : float
-        Probabilities are proportional to distances to the power of −1 / temperature_; only for
-        ``decision="residual"``.
+        Probabilities grow as exp(share / temperature_) with a class's share of the weights, or as the power of
+        −1 / temperature_ with its distance; 1/(n + 2) of them is the same for all classes, for n held-out rows.
+        Chosen on held-out rows when first asked for.
     held_out_accuracy_ : float
-        Share of right answers on training rows, each coded by all unequal samples of other groups; of more than
-        3,000 rows, on 1,000 of them. NaN if every class has a single group. Only for ``decision="residual"``.
+        Share of right answers on training rows, each coded by the samples of other folds: as many folds as classes
+        have samples (at most 40), equal samples and groups whole; of more than 3,000 rows, on 1,000 of them. NaN,
+        with a warning, if every class has a single group.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -98,12 +96,10 @@ class INNClassifier(SparseCodeClassifier):
 
     model_schema: ClassVar[Schema] = schema_of_samples(
         "INNClassifier",
-        ("groups", "held_out_temperature", "held_out_accuracy"),
+        ("groups",),
         gram_seconds_=Number(low=0),
         given_weight=Nullable(Array("float64", ("n_given",), low=0)),
         groups=Nullable(Labels("n_rows", distinct=False)),
-        held_out_temperature=Number(above=0),
-        held_out_accuracy=Number(low=0, high=1, finite=False),
     )
 
     def __init__(
@@ -142,28 +138,6 @@ class INNClassifier(SparseCodeClassifier):
         if self.decision == "residual":
             return OwnResiduals(X, classes, self)
         return ClassSums(Dictionary(X, self), classes, weights)
-
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Store the samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            0 leaves a sample out; other weights multiply its part of the sums in ``decision="weights"``.
-        groups : array-like of shape (n_samples,) or None, default=None
-            Samples of one group, such as frames of one film, are held out together where probabilities of
-            ``decision="residual"`` are calibrated. None makes each sample a group of its own.
-
-        Returns
-        -------
-        self : INNClassifier
-            The fitted estimator.
-        """
-        return self._fit(X, y, sample_weight, groups)
 
     def add(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """A new estimator with more samples, as if fitted to all.
@@ -208,34 +182,21 @@ class INNClassifier(SparseCodeClassifier):
 
     def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:
         self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
-        super()._learn(given, samples)
-        self._set_groups(None if given.groups is None else given.groups.copy())
-        return self
-
-    def _set_groups(self, groups: NDArray[Any] | None) -> None:
-        self._groups, numbers = groups, number_groups(groups, len(self._kept))
-        if isinstance(self._decision, OwnResiduals):
-            self._decision.groups = numbers
+        self._groups = None if given.groups is None else given.groups.copy()
+        return super()._learn(given, samples)
 
     def model_state(self) -> dict[str, Any]:
         """What is kept in a file, with the weights as given; nothing before `fit`."""
         more: dict[str, Any] = {"given_weight": self._given_weight} if hasattr(self, "_given_weight") else {}
-        if hasattr(self, "_decision") and isinstance(self._decision, OwnResiduals):
-            temperature, accuracy = self._decision.held_out
-            more |= {"held_out_temperature": temperature, "held_out_accuracy": accuracy}
         kept = super().model_state() | more
         return kept | {"gram_seconds_": 0.0, "groups": self._groups} if kept else {}  # equal fits give equal files
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Decide again by the samples of a file."""
         super().restore_model_state(state)
-        self._set_groups(state.get("groups"))
+        self._groups = state.get("groups")
         if "given_weight" in state:  # older files have none
             self._given_weight = state["given_weight"]
-        if isinstance(self._decision, OwnResiduals) and "held_out_temperature" in state:
-            self._decision.held_out = HeldOut(
-                state["held_out_temperature"], state.get("held_out_accuracy", np.nan)
-            )
 
     def _given(self) -> GivenRows:
         """Samples after scaling; labels of those of weight 0 are not kept, and make no difference."""
@@ -262,43 +223,6 @@ class INNClassifier(SparseCodeClassifier):
         dictionary = self._decision.dictionary
         assert isinstance(dictionary, Dictionary)
         return dictionary
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Each class's share of the code's weights; for ``decision="residual"``, calibrated on held-out rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities that sum to 1 in every row.
-        """
-        return ScoredClassifierMixin.predict_proba(self, X)
-
-    def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        if isinstance(self._decision, OwnResiduals):
-            return self._decision.held_out.probabilities(-scores)
-        return super()._probabilities_from(scores)
-
-    @property
-    def _held_out(self) -> HeldOut:
-        check_is_fitted(self)
-        if not isinstance(self._decision, OwnResiduals):
-            raise AttributeError('Only decision="residual" holds out rows.')
-        return self._decision.held_out
-
-    @property
-    def temperature_(self) -> float:
-        """What closeness is divided by to get calibrated probabilities; for ``decision="residual"``."""
-        return self._held_out.temperature
-
-    @property
-    def held_out_accuracy_(self) -> float:
-        """Share of right answers on held-out training rows; for ``decision="residual"``."""
-        return self._held_out.accuracy
 
     @property
     def terms_(self) -> int:

@@ -2,36 +2,27 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Nullable, Part, Spec
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_flag, validate_rows
-from nearboost.inn.decisions import Classes, Decision, ExplainedDecision, shares_of
+from nearboost.inn.decisions import Classes, Decision, ExplainedDecision
+from nearboost.inn.held_out import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import check_kept
-from nearboost.problem.targets import GivenRows, check_weights, encode_classes
+from nearboost.problem.held_out import mark_rows
+from nearboost.problem.targets import GivenRows, check_weights, encode_classes, number_groups
 
 DECISIONS = ("weights", "residual")
 ROWS_AT_ONCE = 8192  # whose codes are held until they are summed up
-
-
-def _weights_decide(classifier: "CodeClassifier") -> bool:
-    fitted: Any = getattr(classifier, "_as_fitted", classifier)
-    decision = fitted.decision
-    if decision != "weights":
-        raise AttributeError(
-            f"decision={decision!r} gives no probabilities; use decision_function, put the classifier "
-            'into a CalibratedClassifierCV, or use decision="weights".'
-        )
-    return True
 
 
 def _check_given(state: Mapping[str, Any]) -> None:
@@ -49,12 +40,22 @@ def schema_of_samples(name: str, optional: tuple[str, ...] = (), n_kept: str = "
             "rows": Array("float", ("n_rows", "n_features"), by_rows=True),
             "row_classes": Array("int64", ("n_rows",), low=0, below="n_classes", every=True),
             "weights": Nullable(Array("float64", ("n_rows",), above=0)),
+            **ENTRIES,
             **more,
         },
-        ("given_weight", *optional),
+        ("given_weight", *ENTRIES, *optional),
         dropped=("gram_memory",),  # suits one machine
         check=_check_given,
     )
+
+
+def judge(decision: Decision, groups: NDArray[np.int32]) -> HeldOut:
+    """How good a decision is on its own samples, each decided by those of other groups."""
+
+    def evidence_by_others(held: NDArray[np.int64], groups: NDArray[np.int32]) -> NDArray[np.float64]:
+        return decision.evidence(decision.scores_by_others(held, groups))
+
+    return cross_fit(mark_rows(decision.samples), decision.classes, groups, evidence_by_others)
 
 
 class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
@@ -63,6 +64,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     normalize: bool
     decision: str
     _decision: Decision
+    _held_out: HeldOutOnce
     _kept: NDArray[np.int64]
     _as_fitted: Self  # not fitted itself; has the parameters of `fit`, whatever they are set to later
 
@@ -78,7 +80,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     def _prepare(self) -> None:
         """Compute what makes answers faster; a model from a file does so when it is asked."""
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Store the samples.
 
         Parameters
@@ -89,15 +91,15 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             Class labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             0 leaves a sample out; other weights multiply its part of the sums in ``decision="weights"``.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Samples of one group, such as frames of one film, are held out together where probabilities are
+            calibrated. None makes each sample a group of its own.
 
         Returns
         -------
         self : estimator
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None = None) -> Self:
         self.check_parameters()
         X, y = validate_rows(self, X, y, keep=not self.normalize, dtype=[np.float32, np.float64], order="C")
         check_weights(sample_weight, len(X))
@@ -109,8 +111,10 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         kept = given.kept
         weights = np.ones(len(kept)) if given.weight is None else given.weight[kept]
         self.classes_, classes = encode_classes(given.y[kept])
+        groups = number_groups(given.groups, len(kept))
         self._kept, self._as_fitted = kept, clone(self)
         self._decision = self._decide_by(samples, classes, weights)
+        self._held_out = HeldOutOnce(partial(judge, self._decision, groups))
         self._prepare()
         return self
 
@@ -125,6 +129,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             "rows": self._decision.samples,
             "row_classes": self._decision.classes,
             "weights": self._decision.weights,
+            **self._held_out.found.entries(),
         }
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
@@ -133,12 +138,30 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         self._kept, self._as_fitted = state["kept"], state["as_fitted"]
         weights = np.ones(len(state["rows"])) if state["weights"] is None else state["weights"]
         self._decision = self._as_fitted._decide_by(state["rows"], state["row_classes"], weights)
+        groups = number_groups(state.get("groups"), len(state["rows"]))
+        self._held_out = HeldOutOnce(partial(judge, self._decision, groups))
+        if "held_out_temperature" in state:
+            self._held_out.found = HeldOut.of_entries(state)
+        elif len(state["rows"]) < len(self._kept):  # in older files, condensed samples cannot be left out
+            self._held_out.found = UNKNOWN
 
     @property
     def voters_(self) -> NDArray[np.int64]:
         """The training rows that an answer may come from: all but those of weight 0."""
         check_is_fitted(self)
         return self._kept
+
+    @property
+    def temperature_(self) -> float:
+        """What evidence is divided by to get calibrated probabilities."""
+        check_is_fitted(self)
+        return self._held_out.found.calibration.temperature
+
+    @property
+    def held_out_accuracy_(self) -> float:
+        """Share of right answers on held-out training rows; NaN, with a warning, if every class has one group."""
+        check_is_fitted(self)
+        return self._held_out.found.known_accuracy()
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score of each class; the largest wins.
@@ -156,30 +179,13 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         scores = np.concatenate(list(self._score_blocks(X)))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    @available_if(_weights_decide)
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Each class's share of the code's weights; only for ``decision="weights"``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Shares that sum to 1 in every row; all equal if a code has no weights.
-        """
-        return super().predict_proba(X)
-
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         rows = self._checked(X)
         for start in range(0, len(rows), ROWS_AT_ONCE):
             yield self._decision.scores(rows[start : start + ROWS_AT_ONCE])
 
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        shares = shares_of(scores)
-        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
+        return self._held_out.found.probabilities(self._decision.evidence(scores), scores)
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         check_is_fitted(self)

@@ -1,20 +1,20 @@
 """From codes, or from neighbours, to a number for each class."""
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from nearboost.codes.dictionary import CodingParameters, Dictionary, residuals
-from nearboost.inn.held_out import HeldOut, cross_fit
-from nearboost.neighbors import NeighborSearch
+from nearboost.codes.dictionary import CodingParameters, Dictionary, count_others, residuals
+from nearboost.codes.series import Groups
+from nearboost.neighbors import Neighbors, NeighborSearch
 from nearboost.problem.targets import class_members
 
 Scores = NDArray[np.float64]
 Classes = NDArray[np.int64]
+LEAST = 1e-12  # of a row's largest residual: a class that explains the row exactly is sure to be its own
 
 
 class Coder(Protocol):
@@ -22,8 +22,8 @@ class Coder(Protocol):
 
     samples: NDArray[Any]
 
-    def codes(self, Q: NDArray[Any]) -> csr_array:
-        """A row of weights for each query."""
+    def codes(self, Q: NDArray[Any], own: Groups | None = None, groups: Groups | None = None) -> csr_array:
+        """A row of weights for each query, zero for samples of the group that is its own."""
 
 
 class Decision(Protocol):
@@ -41,6 +41,12 @@ class Decision(Protocol):
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         """One column for each class, the largest of which wins."""
+
+    def scores_by_others(self, held: NDArray[np.int64], groups: Groups) -> Scores:
+        """Those of some samples, which make up whole groups, by the samples of other groups."""
+
+    def evidence(self, scores: Scores) -> Scores:
+        """What a temperature divides: in the order of the scores, and free of the rows' units."""
 
 
 class ExplainedDecision(Decision, Protocol):
@@ -72,35 +78,48 @@ class ClassSums:
     def scores(self, Q: NDArray[Any]) -> Scores:
         return self.decide(Q)[0]
 
-    def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
-        codes = self.dictionary.codes(Q)
+    def scores_by_others(self, held: NDArray[np.int64], groups: Groups) -> Scores:
+        return self.decide(self.samples[held], groups[held], groups)[0]
+
+    def evidence(self, scores: Scores) -> Scores:
+        return shares_of(scores)
+
+    def decide(
+        self, Q: NDArray[Any], own: Groups | None = None, groups: Groups | None = None
+    ) -> tuple[Scores, csr_array]:
+        codes = self.dictionary.codes(Q, own, groups)
         codes.data = abs(codes.data) * self.weights[codes.indices]
         if self._to_one:
             codes.data /= np.repeat(codes.sum(axis=1), np.diff(codes.indptr))
         return (codes @ self._members).toarray(), codes
 
 
-class OwnResiduals:
-    """One code by each class's samples alone; a class gets minus the distance between the query and its sum.
+class ResidualDecision:
+    """A class gets minus a distance. Probabilities are proportional to a power of the distances."""
 
-    ``groups`` are of samples that are held out together: at first, each is of its own.
-    """
+    def evidence(self, scores: Scores) -> Scores:
+        return closeness(-scores)
+
+
+class OwnResiduals(ResidualDecision):
+    """One code by each class's samples alone; a class gets minus the distance between the query and its sum."""
 
     weights = None
 
     def __init__(self, X: NDArray[Any], classes: Classes, how: CodingParameters) -> None:
         self.classes, self._order = classes, np.argsort(classes, kind="stable")
-        self.groups = np.arange(len(X), dtype=np.int32)
         self.dictionary = Dictionary(X[self._order], how, np.bincount(classes))
 
     @property
     def samples(self) -> NDArray[Any]:
         return in_first_order(self.dictionary.samples, self._order)
 
-    @cached_property
-    def held_out(self) -> HeldOut:
-        """What its probabilities need to know, found when it is first asked for: `fit` only keeps samples."""
-        return cross_fit(self.dictionary, self.classes[self._order], self.groups[self._order])
+    def scores_by_others(self, held: NDArray[np.int64], groups: Groups) -> Scores:
+        rows = self.samples[held]
+        codes = self.dictionary.codes(rows, groups[held], groups[self._order])
+        distances = residuals(self.dictionary.samples, rows, codes, self.dictionary.n_parts)
+        empty = np.diff(codes.indptr).reshape(distances.shape) == 0  # a class without others is as far as any
+        return -np.where(empty, np.where(empty, 0.0, distances).max(axis=1, keepdims=True), distances)
 
     def scores(self, Q: NDArray[Any]) -> Scores:
         return -residuals(self.dictionary.samples, Q, self.dictionary.codes(Q), self.dictionary.n_parts)
@@ -111,7 +130,7 @@ class OwnResiduals:
         return -distances, winners_of(codes, distances, self._order)
 
 
-class SharedResiduals:
+class SharedResiduals(ResidualDecision):
     """One code by all samples; a class gets minus the distance between the query and its own part of the sum.
 
     ``make_dictionary`` is given the samples class by class.
@@ -133,13 +152,25 @@ class SharedResiduals:
     def scores(self, Q: NDArray[Any]) -> Scores:
         return self.decide(Q)[0]
 
-    def decide(self, Q: NDArray[Any]) -> tuple[Scores, csr_array]:
-        codes, n_classes = by_class(self.dictionary.codes(Q), self._starts), len(self._starts)
+    def scores_by_others(self, held: NDArray[np.int64], groups: Groups) -> Scores:
+        return self.decide(self.samples[held], groups[held], groups[self._order])[0]
+
+    def decide(
+        self, Q: NDArray[Any], own: Groups | None = None, groups: Groups | None = None
+    ) -> tuple[Scores, csr_array]:
+        codes, n_classes = by_class(self.dictionary.codes(Q, own, groups), self._starts), len(self._starts)
         distances = residuals(self.dictionary.samples, Q, codes, n_classes)
         return -distances, winners_of(codes, distances, self._order)
 
 
-class NearestOfClasses:
+class NearestDecision:
+    """Minus squared distances, which add up as naive Bayes would have it."""
+
+    def evidence(self, scores: Scores) -> Scores:
+        return scores
+
+
+class NearestOfClasses(NearestDecision):
     """Minus the squared distance to the nearest descriptor of each class: a search for each."""
 
     weights = None
@@ -157,8 +188,18 @@ class NearestOfClasses:
     def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
         return -np.hstack([search.search(Q, 1).distances ** 2 for search in self._searches])
 
+    def scores_by_others(self, held: NDArray[np.int64], groups: Groups) -> Scores:
+        rows, own, scores = self.samples[held], groups[held], np.full((len(held), len(self._searches)), np.nan)
+        for c, search in enumerate(self._searches):
+            others = groups[self.classes == c]
+            there = np.flatnonzero(count_others(others, own))
+            if there.size:
+                found = search.search(rows[there], 1, query_groups=own[there], groups=others)
+                scores[there, c] = -(found.distances[:, 0] ** 2)
+        return np.where(np.isnan(scores), np.nanmin(scores, axis=1, keepdims=True), scores)  # as far as any
 
-class NearestNearby:
+
+class NearestNearby(NearestDecision):
     """The same among a descriptor's nearest; a class that has none of them is as far as the farthest of them."""
 
     weights = None
@@ -172,11 +213,19 @@ class NearestNearby:
         return self._search.rows.X
 
     def scores(self, Q: NDArray[Any]) -> NDArray[np.float64]:
-        found = self._search.search(Q, self._n_near)
+        return self._scores(self._search.search(Q, self._n_near))
+
+    def scores_by_others(self, held: NDArray[np.int64], groups: Groups) -> Scores:
+        n_near = min(self._n_near, len(groups) - int(np.bincount(groups).max()))
+        return self._scores(
+            self._search.search(self.samples[held], n_near, query_groups=groups[held], groups=groups)
+        )
+
+    def _scores(self, found: Neighbors) -> Scores:
         squares = found.distances**2
-        evidence = np.repeat(-squares[:, -1:], self.classes.max() + 1, axis=1)
-        np.maximum.at(evidence, (np.arange(len(Q))[:, np.newaxis], self.classes[found.indices]), -squares)
-        return evidence
+        scores = np.repeat(-squares[:, -1:], self.classes.max() + 1, axis=1)
+        np.maximum.at(scores, (np.arange(len(scores))[:, np.newaxis], self.classes[found.indices]), -squares)
+        return scores
 
 
 def in_first_order(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
@@ -184,6 +233,15 @@ def in_first_order(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     first = np.empty_like(rows)
     first[order] = rows
     return first
+
+
+def closeness(distances: Scores) -> Scores:
+    """−log of each distance, in units of the row's largest that is finite."""
+    largest = np.finfo(np.float64).max
+    farthest = distances.max(axis=1, keepdims=True, where=distances < largest, initial=0.0)
+    with np.errstate(over="ignore"):  # what overflows is farther
+        shares = np.divide(distances, farthest, out=np.ones_like(distances), where=farthest > 0)
+    return -np.log(np.clip(shares, LEAST, 1.0))
 
 
 def shares_of(sums: Scores) -> Scores:

@@ -1,68 +1,116 @@
-"""How good and how sure decisions by residuals are, from rows that are coded by the samples of other groups."""
+"""How good and how sure decisions by codes are, from rows that are coded by the samples of other groups."""
 
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
-from nearboost.base.progress import silent
-from nearboost.codes.dictionary import Dictionary, residuals
-from nearboost.problem.calibration import fit_temperature, keep_leader
-from nearboost.problem.held_out import LARGE, MOST_HELD_OUT, join_equal_rows, mark_rows, number_folds
+from nearboost.base.entries import Number
+from nearboost.problem.calibration import Calibration, doubt_of, fit_calibration, keep_leader, warn_uncalibrated
+from nearboost.problem.held_out import LARGE, MOST_HELD_OUT, join_equal_rows, number_folds
 from nearboost.problem.targets import labels_from_classes
 
-LEAST = 1e-12  # of a row's largest residual: a class that explains the row exactly is sure to be its own
+Scores = NDArray[np.float64]
+MOST_FOLDS = 40
 UNKNOWN_TEMPERATURE = 1 / 6  # where no class has two groups to tell; others have .06 to .4
+ENTRIES = {
+    "held_out_temperature": Number(above=0),
+    "held_out_share": Number(low=0, high=1),
+    "held_out_accuracy": Number(low=0, high=1, finite=False),
+}
 
 
 class HeldOut(NamedTuple):
-    """The temperature with the least log-loss, and the accuracy, NaN where no class has two groups."""
+    """How evidence becomes probabilities, and the accuracy, NaN where no class has two groups."""
 
-    temperature: float
+    calibration: Calibration
     accuracy: float
 
-    def probabilities(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Proportional to a power of each class's residual; the smallest one's is the largest."""
-        if distances.shape[1] == 1:
-            return np.ones_like(distances)
-        return keep_leader(softmax(closeness(distances) / self.temperature, axis=1), -distances)
+    def probabilities(self, evidence: Scores, scores: Scores) -> Scores:
+        """Of rows whose evidence stands in the order of their scores, up to rounding."""
+        if scores.shape[1] == 1:
+            return np.ones_like(scores)
+        self.known_accuracy()
+        return keep_leader(self.calibration.probabilities(evidence), scores)
+
+    def known_accuracy(self) -> float:
+        """The accuracy, with a warning where it is unknown."""
+        if np.isnan(self.accuracy):
+            warn_uncalibrated()
+        return self.accuracy
+
+    def entries(self) -> dict[str, float]:
+        """What a model file keeps."""
+        numbers = (self.calibration.temperature, self.calibration.uniform_share, self.accuracy)
+        return dict(zip(ENTRIES, numbers, strict=True))
+
+    @classmethod
+    def of_entries(cls, state: Mapping[str, Any]) -> "HeldOut":
+        """What a model file has kept; older ones mixed nothing in."""
+        calibration = Calibration(state["held_out_temperature"], state.get("held_out_share", 0.0))
+        return cls(calibration, state.get("held_out_accuracy", np.nan))
 
 
-def cross_fit(dictionary: Dictionary, classes: NDArray[np.int64], groups: NDArray[np.int32]) -> HeldOut:
-    """Of samples that stand class by class, each coded by unequal ones of other groups; a thousand of many."""
-    marks = mark_rows(dictionary.samples)
-    order = np.argsort(marks, kind="stable")  # in which rows are drawn and summed up, whatever theirs is
+UNKNOWN = HeldOut(Calibration(UNKNOWN_TEMPERATURE, doubt_of(0)), np.nan)
+
+
+class HeldOutOnce:
+    """What probabilities need to know, found when it is first asked for: `fit` only keeps samples."""
+
+    def __init__(self, find: Callable[[], HeldOut]) -> None:
+        self._find = find
+
+    @cached_property
+    def found(self) -> HeldOut:
+        return self._find()
+
+
+def cross_fit(
+    marks: NDArray[np.uint64],
+    classes: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    evidence_by_others: Callable[[NDArray[np.int64], NDArray[np.int32]], Scores],
+    most: int | None = None,
+) -> HeldOut:
+    """Of rows, each decided by those of other folds; of more than 3,000 or ``most``, of one fold.
+
+    ``evidence_by_others`` is given the numbers of some rows, in whole folds, and the fold of every row.
+    """
+    fold_of_row, held = deal(marks, classes, groups, LARGE if most is None else most)
+    known, truth = have_others(classes, fold_of_row)[held], classes[held]
+    if not known.any() or classes.max() == 0:
+        return UNKNOWN
+    evidence = evidence_by_others(held, fold_of_row)
+    calibration = fit_calibration(evidence[known], truth[known])
+    return HeldOut(calibration, float((evidence.argmax(axis=1) == truth).mean()))
+
+
+def deal(
+    marks: NDArray[np.uint64], classes: NDArray[np.int64], groups: NDArray[np.int32], most: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The fold of every row, and which rows are held out, in an order that depends on their contents alone.
+
+    Equal rows and groups stay whole. There are as many folds as classes have groups, so that each leaves a row or
+    so out of every class: if its own alone had one row less, a row would be decided against its class.
+    """
+    order = np.lexsort((classes, marks))
     joined = join_equal_rows(marks[order], groups[order])
-    groups = np.empty_like(joined)
-    groups[order] = joined
-    held = order[hold_out_some(classes[order], joined)]
-    rows, truth = dictionary.samples[held], classes[held]
-    codes = dictionary.codes(rows, groups[held], groups, silent)
-    distances = residuals(dictionary.samples, rows, codes, dictionary.n_parts)
-    empty = np.diff(codes.indptr).reshape(distances.shape) == 0
-    known = ~empty[np.arange(len(held)), truth]
-    if dictionary.n_parts < 2 or not known.any():
-        return HeldOut(UNKNOWN_TEMPERATURE, np.nan)
-    farthest = np.where(empty, 0.0, distances).max(axis=1, keepdims=True)
-    distances = np.where(empty, farthest, distances)
-    scores = closeness(distances[known])
-    temperature = fit_temperature(scores, truth[known], np.ones(len(scores)))
-    return HeldOut(temperature, float((distances.argmin(axis=1) == truth).mean()))
+    labels, n_groups = labels_from_classes(classes[order], int(classes.max()) + 1), len(np.unique(joined))
+    few, many = len(classes) <= most, -(-len(classes) // min(most, MOST_HELD_OUT))
+    n_folds = min(n_groups // labels.n_classes, MOST_FOLDS) if few else many
+    dealt = number_folds(labels, joined, max(n_folds, 2), np.random.default_rng(0).random)
+    if not have_others(classes[order], dealt).any():  # groups of several classes
+        dealt = joined.astype(np.int64)
+    fold_of_row = np.empty(len(classes), dtype=np.int32)
+    fold_of_row[order] = dealt
+    return fold_of_row, order if few else order[dealt == dealt[0]]
 
 
-def hold_out_some(classes: NDArray[np.int64], groups: NDArray[np.int32]) -> NDArray[np.int64]:
-    """All rows, or of many one fold of at most a thousand."""
-    if len(classes) <= LARGE:
-        return np.arange(len(classes))
-    labels, n_parts = labels_from_classes(classes, int(classes.max()) + 1), -(-len(classes) // MOST_HELD_OUT)
-    fold_of_row = number_folds(labels, groups, n_parts, np.random.default_rng(0).random)
-    return np.flatnonzero(fold_of_row == 0)
-
-
-def closeness(distances: NDArray[np.float64]) -> NDArray[Any]:
-    """−log of each residual, in units of the row's largest."""
-    distances = np.minimum(distances, np.finfo(np.float64).max)
-    largest = distances.max(axis=1, keepdims=True)
-    shares = np.divide(distances, largest, out=np.ones_like(distances), where=largest > 0)
-    return -np.log(np.maximum(shares, LEAST))
+def have_others(classes: NDArray[np.int64], groups: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether a row's class also has rows of other groups."""
+    pairs, pair_of_row, counts = np.unique(
+        np.stack([classes, groups], axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    return np.asarray((np.bincount(classes)[pairs[:, 0]] > counts)[pair_of_row.ravel()])

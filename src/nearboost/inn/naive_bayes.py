@@ -1,13 +1,13 @@
 """NBNN and its relatives: an image is of the class that explains its local descriptors best."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from nearboost.base.entries import Array, Part, Size
@@ -21,23 +21,16 @@ from nearboost.codes.dictionary import Dictionary, check_coding
 from nearboost.codes.l1 import L1Dictionary
 from nearboost.codes.series import Groups
 from nearboost.inn.coder import INNCoder
-from nearboost.inn.decisions import Classes, ClassSums, Decision, NearestNearby, NearestOfClasses, shares_of
+from nearboost.inn.decisions import Classes, ClassSums, Decision, NearestNearby, NearestOfClasses
+from nearboost.inn.held_out import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
+from nearboost.inn.image_sets import blocks_of, read_image, stack, warn_of_empty
 from nearboost.problem.classifier import ScoredClassifierMixin
-from nearboost.problem.targets import encode_classes
+from nearboost.problem.held_out import mark_rows
+from nearboost.problem.targets import encode_classes, number_groups
 
 REPRESENTATIONS = ("inn", "nn", "l1")
 REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
-DESCRIPTORS_AT_ONCE = 16384
-
-
-def _sums_decide(classifier: "NaiveBayesNN") -> bool:
-    fitted: Any = getattr(classifier, "_as_fitted", classifier)
-    if fitted.representation == "nn":
-        raise AttributeError(
-            "representation='nn' gives sums of distances and no probabilities; use decision_function, or "
-            "representation='inn'."
-        )
-    return True
+MOST_DESCRIPTORS = 100_000  # of held-out images
 
 
 class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
@@ -71,6 +64,13 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         Class labels.
     voters_ : ndarray of shape (n_voters,)
         Training images that an answer may come from: those that have descriptors.
+    temperature_ : float
+        Probabilities grow as exp(score / temperature_); 1/(n + 2) of them is the same for all classes, for n
+        held-out images. Chosen on held-out images when first asked for.
+    held_out_accuracy_ : float
+        Share of right answers on training images, each compared with those of other folds: as many folds as
+        classes have images (at most 40), equal images and groups whole; on so many of them that they have about
+        100,000 descriptors. NaN, with a warning, if every class has a single group.
     n_features_in_ : int
         Length of a descriptor.
 
@@ -108,8 +108,9 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
             "n_features_in_": Size(1, name="n_features"),
             "descriptors": Array("float", ("n_descriptors", "n_features"), by_rows=True),
             "descriptor_classes": Array("int64", ("n_descriptors",), low=0, below="n_classes", every=True),
+            **ENTRIES,
         },
-        optional=("voters_",),  # which files of format 1 do not know
+        optional=("voters_", *ENTRIES),  # which older files do not know
     )
 
     def __init__(
@@ -129,7 +130,7 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Store the descriptors.
 
         Parameters
@@ -138,6 +139,9 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
             One matrix of descriptors per image.
         y : array-like of shape (n_images,)
             Class labels.
+        groups : array-like of shape (n_images,) or None, default=None
+            Images of one group, such as frames of one film, are held out together where probabilities are
+            calibrated. None makes each image a group of its own.
 
         Returns
         -------
@@ -165,6 +169,9 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         self.voters_ = np.flatnonzero(lengths)
         self.n_features_in_ = descriptors.shape[1]
         self._as_fitted, self._evidence = clone(self), self._compare_with(descriptors, classes)
+        filled = np.array(lengths)[self.voters_]
+        numbers = number_groups(groups, len(sets))[self.voters_]
+        self._held_out = HeldOutOnce(partial(judge, self._evidence, filled, numbers))
         if isinstance(self._evidence, ClassSums) and isinstance(self._evidence.dictionary, Dictionary):
             self._evidence.dictionary.build_gram()
         return self
@@ -178,6 +185,7 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
             "as_fitted": self._as_fitted,
             "descriptors": self._evidence.samples,
             "descriptor_classes": self._evidence.classes,
+            **self._held_out.found.entries(),
         }
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
@@ -185,6 +193,9 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         set_fitted(self, state)
         self._as_fitted = state["as_fitted"]
         self._evidence = self._as_fitted._compare_with(state["descriptors"], state["descriptor_classes"])
+        # Older files do not say which descriptors are of one image.
+        known = HeldOut.of_entries(state) if "held_out_temperature" in state else UNKNOWN
+        self._held_out = HeldOutOnce(partial(HeldOut, *known))
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -229,25 +240,20 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         scores = self._score(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    @available_if(_sums_decide)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Each class's share of the scores; not for ``representation="nn"``.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            One matrix of descriptors per image.
-
-        Returns
-        -------
-        ndarray of shape (n_images, n_classes)
-            Shares that sum to 1 in every row.
-        """
-        return super().predict_proba(X)
-
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        shares = shares_of(scores)
-        return np.where(shares.any(axis=1, keepdims=True), shares, 1 / len(self.classes_))
+        return self._held_out.found.probabilities(scores, scores)
+
+    @property
+    def temperature_(self) -> float:
+        """What scores are divided by to get calibrated probabilities."""
+        check_is_fitted(self)
+        return self._held_out.found.calibration.temperature
+
+    @property
+    def held_out_accuracy_(self) -> float:
+        """Share of right answers on held-out images; NaN, with a warning, if every class has one group."""
+        check_is_fitted(self)
+        return self._held_out.found.known_accuracy()
 
     def _score_blocks(self, X: Any) -> Iterator[NDArray[np.float64]]:
         yield self._score(X)
@@ -278,6 +284,25 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         return scores
 
 
+def judge(evidence: Decision, lengths: NDArray[np.int64], groups: NDArray[np.int32]) -> HeldOut:
+    """How good sums of evidence are on the training images, each compared with those of other groups.
+
+    ``lengths`` are the numbers of descriptors of images, which follow each other.
+    """
+    starts, numbers = np.cumsum(lengths) - lengths, np.repeat(np.arange(len(lengths)), lengths)
+    marks = np.add.reduceat(mark_rows(evidence.samples), starts)  # equal for equal sets of descriptors
+
+    def scores_by_others(held: NDArray[np.int64], groups: NDArray[np.int32]) -> NDArray[np.float64]:
+        rows = np.flatnonzero(np.isin(numbers, held))
+        found = evidence.scores_by_others(rows, groups[numbers])
+        sums = np.zeros((len(lengths), found.shape[1]))
+        np.add.at(sums, numbers[rows], found)
+        return sums[held]
+
+    most = max(1, int(MOST_DESCRIPTORS / lengths.mean()))
+    return cross_fit(marks, evidence.classes[starts], groups, scores_by_others, most)
+
+
 class QuietDictionary(Dictionary):
     """Codes without a progress bar of their own: that of the images is shown."""
 
@@ -289,69 +314,3 @@ class QuietDictionary(Dictionary):
         advance: Advance | None = silent,
     ) -> csr_array:
         return super().codes(Q, own, groups, advance)
-
-
-def warn_of_empty(lengths: list[int]) -> None:
-    """Once for all images that have no descriptors."""
-    if 0 in lengths:
-        warn_caller(
-            f"{lengths.count(0)} of {len(lengths)} images have no descriptors, first image {lengths.index(0)}; "
-            "their scores are 0, so that no class is likelier than another.",
-        )
-
-
-def read_image(sets: LocalSets, number: int) -> NDArray[Any]:
-    """One image's descriptors as finite float32 or float64 numbers, one a row; none give a matrix of no rows."""
-    try:
-        values = np.asarray(sets[number].values)
-    except ValueError as error:
-        raise ValueError(f"Image {number} could not be read as a matrix of descriptors: {error}") from error
-    if not values.size:
-        return np.empty((0, values.shape[-1]), dtype=np.float32)
-    if values.ndim != 2:
-        raise ValueError(
-            f"Image {number} has descriptors of shape {values.shape}; give a matrix with one in each row."
-        )
-    if values.dtype.kind not in "fiub":
-        raise ValueError(f"Image {number} has descriptors of type {values.dtype}; give real numbers.")
-    rows = np.asarray(values, dtype=values.dtype if values.dtype == np.float32 else np.float64)
-    finite = np.isfinite(rows).all(axis=1)
-    if not finite.all():
-        raise ValueError(
-            f"Descriptor {np.argmin(finite)} of image {number} holds NaN or infinity; drop it or fill in numbers."
-        )
-    return rows
-
-
-def stack(images: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The descriptors of all images, one after the other; all must be of one width."""
-    filled = [number for number, rows in enumerate(images) if len(rows)]
-    if not filled:
-        raise ValueError("No image has any descriptors; give images that have some.")
-    width = images[filled[0]].shape[1]
-    for number in filled:
-        check_width(number, images[number], width, f"those of image {filled[0]}")
-    return np.ascontiguousarray(np.concatenate([images[number] for number in filled]))
-
-
-def check_width(number: int, rows: NDArray[Any], width: int, others: str) -> None:
-    """An image's descriptors must be as wide as the others, unless there are none."""
-    if len(rows) and rows.shape[1] != width:
-        raise ValueError(
-            f"The descriptors of image {number} have {rows.shape[1]} numbers and {others} have {width}; "
-            "describe all images in the same way."
-        )
-
-
-def blocks_of(sets: LocalSets, width: int) -> Iterator[tuple[list[int], NDArray[Any]]]:
-    """Some images at a time: how many descriptors each has, and all of them stacked."""
-    block: list[NDArray[Any]] = []
-    n_waiting = 0
-    for number in range(len(sets)):
-        rows = read_image(sets, number)
-        check_width(number, rows, width, "those of the fitted images")
-        block.append(rows.reshape(-1, width))
-        n_waiting += len(rows)
-        if n_waiting >= DESCRIPTORS_AT_ONCE or number == len(sets) - 1:
-            yield [len(image) for image in block], np.ascontiguousarray(np.concatenate(block))
-            block, n_waiting = [], 0

@@ -281,13 +281,13 @@ def keep_weighted(samples, weights, count):
 
 
 @kernel
-def leave_out(found, n_found, listed, own):
-    """Drop the listed samples, which rise as the found do, and the query's own; how many are left."""
+def leave_out(found, n_found, listed, groups, own):
+    """Drop the listed samples, which rise as the found do, and those of the query's group; how many are left."""
     n, place = 0, 0
     for i in range(n_found):
         while place < listed.size and listed[place] < found[i]:
             place += 1
-        if found[i] != own and (place == listed.size or listed[place] != found[i]):
+        if groups[found[i]] != own and (place == listed.size or listed[place] != found[i]):
             found[n] = found[i]
             n += 1
     return n
@@ -328,7 +328,9 @@ def insert_steep(found, X, rest, limit, samples, weights, count, most):
 
 
 @kernel
-def list_steep(queries, products, cuts, X, rests, limits, own, most, samples, weights, counts, found, is_done):
+def list_steep(
+    queries, products, cuts, X, rests, limits, groups, own, most, samples, weights, counts, found, is_done
+):  # fmt: skip
     """Put the steepest samples, ``most`` at once, into the lists of some queries; those of no weight leave them.
 
     ``products``, a row for each of these queries, tell slopes roughly: none above the limit has one below the cut.
@@ -341,7 +343,7 @@ def list_steep(queries, products, cuts, X, rests, limits, own, most, samples, we
         n = keep_weighted(listed, w, counts[r])
         cut = np.float32(cuts[i])
         for limit in (max(rough_top(products[i], most, tops), cut), cut):
-            n_found = leave_out(found, list_above(products[i], limit, found), listed[:n], own[r])
+            n_found = leave_out(found, list_above(products[i], limit, found), listed[:n], groups, own[r])
             counts[r] = insert_steep(found[:n_found], X, rests[r], limits[r], listed, w, n, most)
             if counts[r] > n or limit == cut:  # else: what seems to be the steepest is not, look at the others
                 break
