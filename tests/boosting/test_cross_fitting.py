@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.metrics import log_loss
 
 from boosting.problems import brute_force, make_problems, random_rows
 from nearboost import MAPBoostClassifier, MLNNClassifier, N3Classifier, UNNClassifier
@@ -204,19 +205,26 @@ def test_the_held_out_risk_of_a_class_that_stopped_stays_put():
     assert held_out_path([Learned(None, 0.0, runs)]).tolist() == [9.0, 5.0, 4.0, 3.5]
 
 
-@pytest.mark.parametrize(("wrong_before", "wrong_after", "n_rounds"), [(3, 2, 0), (3, 0, 4)])
-def test_rounds_are_for_a_gain_beyond_chance(wrong_before, wrong_after, n_rounds):
-    """Three rows mended and two spoiled may be luck; three mended and none spoiled are not."""
+def test_rounds_are_chosen_along_the_path():
+    """Round 4 mends the only errors; what follows is as good, and equals go to the fewest rounds."""
     labels = labels_from_classes(np.zeros(30, dtype=int), 3)
 
     def scores(data, recipe, n_rounds):
-        wrong = slice(0, wrong_before) if n_rounds < 4 else slice(10, 10 + wrong_after)
-        return np.eye(3)[np.isin(np.arange(30), np.arange(30)[wrong]).astype(int)]
+        return np.eye(3)[(np.arange(30) < (3 if n_rounds < 4 else 0)).astype(int)]
 
     fit = SimpleNamespace(fold=np.arange(30), scores=scores, voters=SimpleNamespace(graph=()))
     data = SimpleNamespace(labels=labels, weights=ExampleWeights(np.ones(30), np.ones(30), np.zeros(30)))
-    recipe = SimpleNamespace(n_rounds=4, start="vote", n_prototypes=None)
-    assert choose_rounds([fit], data, recipe) == n_rounds
+    assert choose_rounds([fit], data, SimpleNamespace(n_rounds=20, start="vote")) == 4
+    assert choose_rounds([fit], data, SimpleNamespace(n_rounds=20, start="zero")) == 20
+
+
+def test_what_learning_gains_in_log_loss_is_seen():
+    """A few rounds mend too few digits to tell from chance."""
+    X, y = load_digits(return_X_y=True)
+    models = [N3Classifier(31, n_rounds=n_rounds).fit(X[::2], y[::2]) for n_rounds in (None, 0)]
+    assert models[0].n_rounds_ > 0
+    learned, plain = (log_loss(y[1::2], model.predict_proba(X[1::2])) for model in models)
+    assert learned < plain
 
 
 def test_held_out_scores_tell_the_truth_about_random_labels():

@@ -194,10 +194,10 @@ def test_single_and_double_precision_of_whole_numbers_are_one_model(model):
 
 @pytest.mark.parametrize("model", METHODS)
 def test_a_given_graph_gives_the_same_model(model):
-    found = brute_force(X, 5 if model.n_neighbors == 5 and model.n_prototypes is None else 21)  # 21: the ranking
+    found = brute_force(X, 5 if model.n_neighbors == 5 and model.n_prototypes is None else 31)  # 31: of "auto"
     given = clone(model).fit(X, Y, graph=(found.indices, found.distances))
     assert_same_bits(clone(model).fit(X, Y), given)
-    wide = brute_force(X, 30)
+    wide = brute_force(X, 40)
     assert_same_bits(given, clone(model).fit(X, Y, graph=(wide.indices.tolist(), wide.distances.tolist())))
 
 

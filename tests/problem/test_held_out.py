@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from nearboost.problem import held_out
+from nearboost.problem.calibration import calibrate, log_losses
 from nearboost.problem.held_out import (
+    best_scores,
     deal_cross_folds,
     deal_folds,
     find_seed,
@@ -12,7 +14,7 @@ from nearboost.problem.held_out import (
     spread_folds,
     whole_groups,
 )
-from nearboost.problem.targets import labels_from_classes
+from nearboost.problem.targets import labels_from_classes, labels_from_indicator
 
 
 def test_seeds():
@@ -33,6 +35,44 @@ def test_one_deal_gives_folds_and_the_part_that_is_held_out():
         assert len(rows) == 60 * share
         assert not set(groups[rows]) & set(np.delete(groups, rows))
         np.testing.assert_array_equal(np.bincount(labels.classes()[rows]), [15 * share] * 4)
+
+
+def votes_for(truth, n_wrong, confidence):
+    """Scores by which the last rows are wrong; the surer, the larger the lead."""
+    leader = truth.copy()
+    leader[len(truth) - n_wrong :] = (leader[len(truth) - n_wrong :] + 1) % 3
+    return confidence[:, np.newaxis] * np.eye(3)[leader]
+
+
+def test_of_scores_right_as_often_the_least_log_loss_is_best():
+    truth = np.arange(60) % 3
+    labels, flat = labels_from_classes(truth, 3), np.ones(60)
+    knows = np.where(np.arange(60) < 55, 1.0, 0.1)  # unsure where it errs
+    assert best_scores([votes_for(truth, 5, flat), votes_for(truth, 5, knows)], labels, flat) == [1, 0]
+    assert best_scores([votes_for(truth, 5, knows), votes_for(truth, 5, flat)], labels, flat) == [0, 1]
+    assert best_scores([votes_for(truth, 5, flat), votes_for(truth, 6, knows)], labels, flat) == [
+        1,
+        0,
+    ]  # by chance
+
+
+def test_of_scores_that_err_more_often_none_is_best():
+    """Fifteen errors, none of them sure, have less log-loss than five that are as sure as the rest."""
+    truth = np.arange(60) % 3
+    labels, flat = labels_from_classes(truth, 3), np.ones(60)
+    candidates = [votes_for(truth, 5, flat), votes_for(truth, 15, np.where(np.arange(60) < 45, 1.0, 1e-6))]
+    losses = [
+        log_losses(calibrate(scores, labels, flat)[0].probabilities(scores), labels) for scores in candidates
+    ]
+    assert losses[1].sum() < losses[0].sum()
+    assert best_scores(candidates, labels, flat) == [0]
+
+
+def test_scores_of_several_labels_are_compared_too():
+    members = np.eye(4, dtype=int)[np.arange(40) % 4] | np.eye(4, dtype=int)[np.arange(40) // 10]
+    labels = labels_from_indicator(members)
+    good, noise = np.where(members, 1.0, -1.0), np.random.default_rng(0).normal(size=(40, 4))
+    assert best_scores([noise, good + 0.1 * noise, noise], labels, np.ones(40)) == [1]
 
 
 def test_held_out_part_of_many_rows_and_of_few_groups(monkeypatch):

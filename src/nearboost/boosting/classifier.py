@@ -169,7 +169,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             else:
                 given = repair_graph(before.graph, before.X, before.stay, search, wanted, data.groups)
         if self.n_neighbors == "auto":
-            return given, choose_n_neighbors(given, data.X, data.labels, recipe.vote_rule, recipe.n_prototypes)
+            return given, choose_n_neighbors(given, data, recipe)
         return given, int(self.n_neighbors)
 
     def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:

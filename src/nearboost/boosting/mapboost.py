@@ -52,8 +52,8 @@ class MAPBoostClassifier(WeightForAll):
     Parameters
     ----------
     n_neighbors : int or "auto", default=11
-        Number of neighbours that vote. "auto" picks the largest of 1, 3, 5, 7, 11 and 15 whose plain leave-one-out
-        vote is as accurate as the best to within one standard error.
+        Number of neighbours that vote. "auto" picks among 1, 3, 5, 7, 11, 15 and 31: of those whose plain vote on
+        left-out training rows is right as often as the best's, to within one standard error, the largest.
     estimator : {"rectangular", "gaussian", "adaptive"}, default="rectangular"
         Kernel of the density estimate, cut off at the last voter: 1; exp(−d²/2σ²) with one σ for all; or the same
         with a local bandwidth ρ, in training the distance of the voter's own k-th neighbour (sample-point
@@ -68,8 +68,8 @@ class MAPBoostClassifier(WeightForAll):
         weights are unbounded.
     n_rounds : int or None, default=None
         Boosting rounds in all, or per class with ``one_vs_all``. None lets the held-out folds choose among 1, 2,
-        4, … up to 2m (with ``one_vs_all`` 2m/C, but at least m/5) by their errors; without folds it means the
-        largest.
+        4, … up to 2m (with ``one_vs_all`` 2m/C, but at least m/5): of those right as often as the best, the one
+        with the least log-loss; without folds it means the largest.
     n_prototypes : int, float or None, default=None
         How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
         weights learned again on the graph over them. None keeps every example that received a coefficient.

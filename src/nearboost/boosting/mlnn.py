@@ -17,9 +17,9 @@ class MLNNClassifier(WeightForAll):
     Parameters
     ----------
     n_neighbors : int or "auto", default=11
-        Number of neighbours that vote. "auto" picks the largest of 1, 3, 5, 7, 11 and 15 (and 31 and 100 for INN
-        votes) whose plain leave-one-out vote is as accurate as the best to within one standard error, or two for
-        INN votes.
+        Number of neighbours that vote. "auto" picks among 1, 3, 5, 7, 11, 15 and 31 (and 100 for INN votes): of
+        those whose plain vote on left-out training rows is right as often as the best's, to within one standard
+        error, the largest.
     kernel : {"knn", "gaussian", "adaptive"} or callable, default="knn"
         Weight of a neighbour's vote: 1, which has a closed form; exp(−d²/2σ²) with one σ for all; the same with σ
         = ρ, the distance of the farthest voter on the row; or a function from an array of distances to as many
@@ -37,8 +37,8 @@ class MLNNClassifier(WeightForAll):
         weights are unbounded.
     n_rounds : int or None, default=None
         Boosting rounds in all, or per class with ``one_vs_all``. None lets the held-out folds choose among 1, 2,
-        4, … up to 2m (with ``one_vs_all`` 2m/C, but at least m/5) by their errors; without folds it means the
-        largest.
+        4, … up to 2m (with ``one_vs_all`` 2m/C, but at least m/5): of those right as often as the best, the one
+        with the least log-loss; without folds it means the largest.
     n_prototypes : int, float or None, default=None
         How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
         weights learned again on the graph over them. None keeps every example that received a coefficient.

@@ -24,16 +24,15 @@ class N3Classifier(WeightPerClass):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Number of neighbours that vote. "auto" picks the largest of 1, 3, 5, 7, 11 and 15 (and 31 and 100 for INN
-        votes) whose plain leave-one-out vote is as accurate as the best to within one standard error, or two for
-        rank and INN votes.
+        Number of neighbours that vote. "auto" picks among 1, 3, 5, 7, 11, 15 and 31 (and 100 for INN votes): of
+        those whose plain vote on left-out training rows is right as often as the best's, to within one standard
+        error, the one with the least log-loss; from a zero start, the largest.
     loss : {"log", "binlog", "mat", "hinge", "squared"}, default="log"
         Calibrated loss to minimise: logistic, logistic in base 2, Matsushita's, smoothed hinge, or squared.
     n_rounds : int or None, default=None
         Boosting rounds per class. None lets the held-out folds choose among 0, 1, 2, 4, … up to 2m/C (m samples, C
-        classes) by their errors. When all rows vote, 0 rounds (the plain vote) wins unless the gain exceeds its
-        standard error; from a zero start, 0 is not a candidate. Without held-out folds, for multilabel ``y``, or
-        for ``vote_from="prototypes"`` without ``n_prototypes``, None means 2m/C.
+        classes), as "auto" chooses neighbours; from a zero start, 0 is not a candidate. Without held-out folds,
+        for multilabel ``y``, or for ``vote_from="prototypes"`` without ``n_prototypes``, None means 2m/C.
     n_prototypes : int, float or None, default=None
         How many examples to keep, as a number or as a fraction of the training set. The best are kept and their
         weights learned again on the graph over them. None keeps every example that received a coefficient.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
@@ -32,8 +31,8 @@ from nearboost.boosting.engine import (
 from nearboost.boosting.newton import rank_examples, ranking_width
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
-from nearboost.problem.calibration import leading_class
-from nearboost.problem.targets import ExampleWeights, Labels, TrainingSet, count_outside
+from nearboost.problem.held_out import FEW_ROWS, best_scores
+from nearboost.problem.targets import ExampleWeights, TrainingSet, count_outside
 from nearboost.votes import VoteRule, Votes, cast_votes, votes_from_neighbors
 
 
@@ -286,66 +285,40 @@ def cross_fit(
 
 
 def choose_rounds(fits: list[FoldFit], data: TrainingSet, recipe: Recipe) -> int:
-    """The number of rounds, among 0, 1, 2, 4, …, with the fewest errors on held-out rows.
+    """The number of rounds, among 0, 1, 2, 4, …, with the best scores of held-out rows.
 
-    All are points on the folds' paths, so nothing is learned again; equals go to the fewest rounds. The plain
-    vote of all rows (no rounds at all) is only left for a gain larger than its standard error, √n for n rows on
-    which the two disagree about being right: where learning does not help, it is left alone. The plain vote of
-    a few prototypes, which has lost rows it relied on, enjoys no such favour. From zero, no rounds would be no
-    model, and equals go to the most rounds, which leave the fewest rows without a voter.
+    All are points on the folds' paths, so nothing is learned again; equals go to the fewest rounds. From zero, no
+    rounds would be no model, and equals go to the most rounds, which leave the fewest rows without a voter.
     """
     if data.labels.multilabel or any(fit.voters.graph is None for fit in fits):
         return recipe.n_rounds
-    rows = np.concatenate([fit.fold for fit in fits])
-    truth, weight = data.labels.classes()[rows], data.weights.product[rows]
-    weight = weight / weight.mean()
     choices = [0, *(2**power for power in range(31) if 2**power < recipe.n_rounds), recipe.n_rounds]
-    from_zero = recipe.start == "zero"
-    if from_zero:
+    if recipe.start == "zero":
         choices = choices[:0:-1]
-    wrong = []
-    for n_rounds in choices:
-        scores = np.concatenate([fit.scores(data, recipe, n_rounds) for fit in fits])
-        wrong.append(weight * (leading_class(scores) != truth))
-    best = int(np.argmin([errors.sum() for errors in wrong]))
-    gain = wrong[0] - wrong[best]
-    doubtful = not from_zero and recipe.n_prototypes is None and gain.sum() <= np.sqrt((gain**2).sum())
-    return 0 if doubtful else choices[best]
+    rows = np.concatenate([fit.fold for fit in fits])
+    scores = (np.concatenate([fit.scores(data, recipe, n_rounds) for fit in fits]) for n_rounds in choices)
+    return choices[best_scores(scores, data.labels.take(rows), data.weights.product[rows])[0]]
 
 
-def choose_n_neighbors(
-    neighbors: Neighbors, X: NDArray[np.floating], labels: Labels, rule: VoteRule, n_prototypes: int | None = None
-) -> int:
-    """The largest number of neighbours whose plain vote is right as often as the best number's, left out.
+def choose_n_neighbors(neighbors: Neighbors, data: TrainingSet, recipe: Recipe) -> int:
+    """The number of neighbours whose plain vote is the best on training rows, each left out.
 
-    "As often" means within one standard error, two for votes that fade; the largest because learned weights make
-    use of farther neighbours. One graph at the largest number serves all candidates. Multilabel rows count as
-    right when the label with the most votes is theirs. Among few prototypes, votes that do not fade must not
-    outnumber a class's share of them, or all of them would vote on every query alike.
+    One graph at the largest number serves all candidates. Among few prototypes, votes that do not fade must not
+    outnumber a class's share of them, or all of them would vote on every query alike. Where boosting starts from
+    zero, most neighbours will have no weight, and the largest number that is right as often serves best.
     """
-    most = neighbors.n_neighbors
-    if n_prototypes is not None and not rule.fades:
-        most = min(most, max(1, n_prototypes // labels.n_classes))
+    labels, rule, most = data.labels, recipe.vote_rule, neighbors.n_neighbors
+    if recipe.n_prototypes is not None and not rule.fades:
+        most = min(most, max(1, recipe.n_prototypes // labels.n_classes))
     candidates = [k for k in rule.candidates if k <= most]
-    share = np.array([_plain_vote_hits(neighbors.first(k), X, labels, rule) for k in candidates]) / labels.n_rows
-    best = share.max()
-    error = np.sqrt(best * (1 - best) / labels.n_rows)
-    tolerance = error * (2 if rule.fades else 1)  # far neighbours of little weight do little harm
-    return candidates[int(np.flatnonzero(share >= best - tolerance)[-1])]
+    judges = np.arange(0, labels.n_rows, -(-labels.n_rows // FEW_ROWS))
 
+    def vote_of(k: int) -> NDArray[np.float64]:
+        nearest = neighbors.first(k)
+        votes = cast_votes(nearest, rule.fitted(nearest).in_training(nearest, data.X), labels.n_rows)
+        vote = count_plain_vote(votes, labels, data.voter_weight)
+        return 2 * vote.by_class[judges].toarray() - vote.total[judges, np.newaxis]
 
-def _plain_vote_hits(neighbors: Neighbors, X: NDArray[np.floating], labels: Labels, rule: VoteRule) -> int:
-    """How many rows the plain vote gets right; a tie is a miss unless the first of the tied classes is right."""
-    votes = cast_votes(neighbors, rule.fitted(neighbors).in_training(neighbors, X), labels.n_rows)
-    counts = csr_array(votes.matrix() @ labels.members.astype(np.float64))
-    if labels.n_columns == 1 and not labels.multilabel:
-        is_second = counts.toarray().ravel() > votes.totals() / 2
-        return int((is_second == (labels.codes(0) > 0)).sum())
-    counts.sort_indices()
-    rows = np.repeat(np.arange(labels.n_rows), np.diff(counts.indptr))
-    most = np.zeros(labels.n_rows)
-    np.maximum.at(most, rows, counts.data)
-    leading = np.flatnonzero(counts.data == most[rows])
-    _, first = np.unique(rows[leading], return_index=True)
-    leader = leading[first]
-    return int(labels.members[rows[leader], counts.indices[leader]].sum())
+    scores = map(vote_of, candidates)
+    best = best_scores(scores, labels.take(judges), data.weights.product[judges])
+    return candidates[max(best) if recipe.start == "zero" else best[0]]

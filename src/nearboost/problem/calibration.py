@@ -179,11 +179,24 @@ def leading_class(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.argmax(two_sided(scores), axis=1)
 
 
+def exact_matches(scores: NDArray[np.float64], labels: Labels) -> NDArray[np.bool_]:
+    """Whether the scores of each row give the right class, or exactly the right labels."""
+    if labels.multilabel:
+        return np.asarray(((scores > 0) == (labels.members.toarray() > 0)).all(axis=1))
+    return leading_class(scores) == labels.classes()
+
+
 def exact_match(scores: NDArray[np.float64], labels: Labels) -> float:
     """The share of rows whose scores give the right class, or exactly the right labels."""
+    return float(exact_matches(scores, labels).mean())
+
+
+def log_losses(probabilities: NDArray[np.float64], labels: Labels) -> NDArray[np.float64]:
+    """−ln of the probability given to the class of each row; of several labels, the mean over them."""
     if labels.multilabel:
-        return float(((scores > 0) == (labels.members.toarray() > 0)).all(axis=1).mean())
-    return float((leading_class(scores) == labels.classes()).mean())
+        there = labels.members.toarray() > 0
+        return -np.log(np.where(there, probabilities, 1 - probabilities)).mean(axis=1)
+    return -np.log(probabilities[np.arange(len(probabilities)), labels.classes()])
 
 
 def _spread(n_rows: int, n_columns: int) -> slice:

@@ -1,7 +1,7 @@
 """Rows held out of learning: which they are."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nearboost.base.validation import check_map
+from nearboost.problem.calibration import calibrate, exact_matches, log_losses
 from nearboost.problem.targets import Labels, labels_from_classes
 
 FEW_ROWS = 10_000  # up to here every row is held out once, in folds; beyond, one fold of so many rows at most
@@ -106,6 +107,27 @@ def deal_cross_folds(
         return folds
     # Few groups of several classes can be dealt out so that no class is in two folds.
     return [np.flatnonzero(groups == group) for group in apart[:n_folds]]
+
+
+def best_scores(
+    candidates: Iterable[NDArray[np.float64]], labels: Labels, weight: NDArray[np.float64]
+) -> list[int]:
+    """Of several scores of the same held-out rows, those that are right as often as any; the least log-loss first.
+
+    "As often" allows for a standard error of the difference: √n for n rows on which two disagree about being
+    right. Errors alone are too coarse to see most of what is learned; log-loss, of calibrated scores, would alone
+    leave the nearest neighbour, which is always sure, for more neighbours that err more often.
+    """
+    weight = weight / weight.mean()
+    right, losses = [], []
+    for scores in candidates:
+        calibration, intercept = calibrate(scores, labels, weight)
+        right.append(weight * exact_matches(scores + intercept, labels))
+        losses.append(float(weight @ log_losses(calibration.probabilities(scores + intercept), labels)))
+    most = max(range(len(losses)), key=lambda number: (right[number].sum(), -losses[number]))
+    lacks = [right[most] - one for one in right]
+    level = [number for number, lack in enumerate(lacks) if lack.sum() <= np.sqrt((lack**2).sum())]
+    return sorted(level, key=losses.__getitem__)
 
 
 def mark_rows(X: NDArray[Any]) -> NDArray[np.uint64]:

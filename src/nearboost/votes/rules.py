@@ -16,7 +16,7 @@ from nearboost.codes.local import pick_among
 from nearboost.codes.series import Series, count_terms
 from nearboost.neighbors import MeasuredRows, Neighbors, as_csr, transpose
 
-CANDIDATES = (1, 3, 5, 7, 11, 15)
+CANDIDATES = (1, 3, 5, 7, 11, 15, 31)
 VOTE_WEIGHTS = ("uniform", "rank", "gaussian")
 KERNELS = ("knn", "gaussian", "adaptive")
 NO_VOTE = 1e-6  # a kernel value below this share of the row's largest
@@ -205,7 +205,7 @@ class CodeVotes:
 
     metric: str
     n_jobs: int | None = None
-    candidates: ClassVar = (*CANDIDATES, 31, 100)
+    candidates: ClassVar = (*CANDIDATES, 100)
 
     def __post_init__(self) -> None:
         if self.metric == "cosine":
