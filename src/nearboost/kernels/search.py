@@ -81,6 +81,33 @@ def any_below(limit, offsets, scores):
 
 
 @kernel
+def first_ceiling(scores, offsets, first, step, X, norms, query, unit, metric, groups, group, lanes, bounds, rows):
+    """A distance within which as many rows of a block lie as there are ``bounds``: of those with the least.
+
+    Infinite where the block has too few. Without it the first rows of a search would all be measured.
+    """
+    bounds[:] = np.inf
+    for j in range(scores.size):
+        bound, i = offsets[j] - scores[j], first + step * j
+        if not bound < bounds[-1] or (group >= 0 and groups[i] == group):
+            continue
+        p = bounds.size - 1
+        while p > 0 and bounds[p - 1] > bound:
+            bounds[p] = bounds[p - 1]
+            rows[p] = rows[p - 1]
+            p -= 1
+        bounds[p] = bound
+        rows[p] = i
+    if bounds[-1] == np.inf:
+        return np.inf
+    farthest = 0.0
+    for i in rows:
+        divisor = norms[i] if metric == COSINE else unit
+        farthest = max(farthest, measure(X[i], query, divisor, metric, lanes))
+    return farthest
+
+
+@kernel
 def offer_near(
     scores,
     offsets,
@@ -103,9 +130,15 @@ def offer_near(
     ``offsets[j] - scores[r, j] + bases[r]`` is never more than ``gains[r]`` times the measured distance.
     """
     lanes = np.empty(N_LANES)
+    bounds, rows = np.empty(indices.shape[1], dtype=np.float32), np.empty(indices.shape[1], dtype=np.int64)
     for r in range(scores.shape[0]):
-        query, found, sums = Q[r], indices[r], distances[r]
-        limit = limit_of(sums[-1], gains[r], bases[r])
+        query, found, sums, ceiling = Q[r], indices[r], distances[r], np.inf
+        if sums[-1] == np.inf:
+            ceiling = first_ceiling(
+                scores[r], offsets, first, step, X, norms, query, units[r], metric, groups, query_groups[r], lanes,
+                bounds, rows,
+            )  # fmt: skip
+        limit = limit_of(min(sums[-1], ceiling), gains[r], bases[r])
         for start in range(0, scores.shape[1], CHUNK):
             stop = min(start + CHUNK, scores.shape[1])
             if not any_below(limit, offsets[start:stop], scores[r, start:stop]):
@@ -116,7 +149,7 @@ def offer_near(
                 if offsets[j] - scores[r, j] > limit or (sums[-1] == 0.0 and i > found[-1]):
                     continue
                 offer(i, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
-                limit = limit_of(sums[-1], gains[r], bases[r])
+                limit = limit_of(min(sums[-1], ceiling), gains[r], bases[r])
 
 
 @kernel
