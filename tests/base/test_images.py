@@ -190,7 +190,8 @@ def test_large_images_are_refused_before_they_are_decoded(tmp_path, name, monkey
     assert read_image(path, max_pixels=60_000).shape == (200, 300)
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("decoded"))
     monkeypatch.setattr("tifffile.TiffPage.asarray", lambda self: pytest.fail("decoded"))
-    with pytest.raises(ImageError, match=rf"{name} has 60,000 pixels, more than the 59,999 allowed"):
+    said = rf"{name} has 60,000 pixels, more than the 59,999 allowed; make it smaller, or cut it\.$"
+    with pytest.raises(ImageError, match=said):
         read_image(path, max_pixels=59_999)
 
 
@@ -201,7 +202,9 @@ def test_a_promise_of_many_pixels_is_refused(tmp_path):
     content[16:24] = (60_000).to_bytes(4, "big") * 2
     content[29:33] = zlib.crc32(content[12:29]).to_bytes(4, "big")
     path.write_bytes(content)
-    with pytest.raises(ImageError, match=r"a.png (has 3,600,000,000 pixels|is too large for Pillow)"):
+    with pytest.raises(
+        ImageError, match=r"a.png (has 3,600,000,000 pixels|is too large).*; make it smaller, or cut it\.$"
+    ):
         read_image(path)
 
 

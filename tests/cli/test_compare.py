@@ -107,6 +107,7 @@ def test_defaults_are_shown(monkeypatch):
         "out": "(compare- and the name of the data)",
         "threads": "(all cores)",
         "run-timeout": "(no limit)",
+        "image-shape": "(as the data says)",
     }.items():
         of_option = shown.partition(f"│ --{option} ")[2].partition("│ --")[0]
         assert f"[default: {default}]" in of_option, (option, of_option)
@@ -136,6 +137,7 @@ def test_mistakes_are_one_sentence(blobs, tmp_path, args, said, code):
     [
         (["--methods", "forest"], "There is no method 'forest'"),
         (["--methods", "n3:loss"], "'n3:loss' is not understood"),
+        (["--image-shape", "8by8"], "--image-shape 8by8 is not understood; give height and width as in 32x32"),
         (["--out", "{data}"], "is a file, where a folder is needed"),
         (["--out", "{others}"], "features holds other files; give another output folder"),
     ],

@@ -1,22 +1,27 @@
 """Comparisons as a whole: same splits for all, resumed, failures and skipped images told."""
 
+import base64
 import csv
+import io
 import json
 import shutil
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from compare import strange_runs
 from compare.problems import make_runs_here, write_blobs, write_stripes
 from nearboost.base.errors import UsageError
 from nearboost.catalogue.methods import METHODS
 from nearboost.compare import comparison as comparing
-from nearboost.compare import processes
+from nearboost.compare import estimates, processes
 from nearboost.compare.comparison import Settings, compare
 from nearboost.compare.protocols import make_splits
+from nearboost.compare.records import Costs
 from nearboost.compare.report.facts import Failure
 from nearboost.datasets import DataError, open_dataset
 from nearboost.measures.intervals import share_interval
@@ -258,13 +263,65 @@ def test_several_labels(tmp_path, runs_here):
 
 def test_slow_methods_are_announced_with_a_time(tmp_path, runs_here):
     lines = []
-    data = write_blobs(tmp_path / "blobs.npz", per_class=60)
+    data = write_blobs(tmp_path / "blobs.npz", per_class=120)
     compare(settings(data, tmp_path / "out", methods=("adaboost:n_estimators=5",), repeats=1), notify=lines.append)
     title = "AdaBoost, n_estimators = 5 on vectors"
     assert lines[2:4] == [
         f"Trying {title} on a few rows to estimate the time.",
         f"{title}: less than a minute.",
     ]
+
+
+@pytest.mark.parametrize("fixed", [0.0, 5.0])
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_the_time_told_is_about_the_time_it_takes(monkeypatch, fixed, power):
+    """What a fit or a call costs by itself does not grow: taken for growing, it was told eight times too long."""
+
+    def seconds(n_train, n_test):
+        fit = fixed + 20 * (n_train / 900) ** power
+        return Costs(fit, fixed / 20 + 0.001 * n_test * n_train / 900, n_test, n_train, None)
+
+    monkeypatch.setattr(estimates, "_try", lambda task, n_train, n_test: seconds(n_train, n_test))
+    split = SimpleNamespace(n_train=900, n_test=900)
+    told = estimates.estimate_run(SimpleNamespace(split=split, task=None))
+    real = seconds(900, 900)
+    assert 0.6 < told / (real.fit_seconds + 2 * real.query_seconds) < 1.6
+
+
+def as_pixels(address):
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))).convert("L"))
+
+
+def test_vectors_that_are_images_have_pictures(tmp_path, runs_here):
+    """The upper half is bright in one class and the lower in the other, as the pictures of the report show."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["down", "up"], 20)
+    X = rng.uniform(0, 4, size=(40, 8, 6))
+    X[:20, 4:] += 12
+    X[20:, :4] += 12
+    y[3] = "up"  # one mistake to show
+    np.savez(tmp_path / "shaped.npz", X=X.reshape(40, -1), y=y, shape=(8, 6))
+    np.savez(tmp_path / "stacked.npz", X=X, y=y)
+    np.savez(tmp_path / "flat.npz", X=X.reshape(40, -1), y=y)
+    said = {"shaped": (), "stacked": (), "flat": (8, 6)}
+    for name, shape in said.items():
+        changes = {"methods": ("unn:n_neighbors=3",), "protocol": "2-fold", "repeats": 1, "image_shape": shape}
+        found = compare(settings(tmp_path / f"{name}.npz", tmp_path / name, **changes))
+        [mistake] = [one for one in found.facts.mistakes if one.name == "row 3"]
+        picture = as_pixels(mistake.thumbnail)
+        assert picture.shape == (64, 48), "each pixel a square"
+        assert picture[:32].mean() < 80
+        assert picture[32:].mean() > 150
+    without = compare(settings(tmp_path / "flat.npz", tmp_path / "out", methods=FAST, repeats=1))
+    assert {one.thumbnail for one in without.facts.mistakes} <= {None}
+
+
+def test_a_shape_that_does_not_fit(blobs, tmp_path):
+    for shape in ((2, 3), (5,), (1, 5, 2)):
+        with pytest.raises(DataError, match="has rows of 5 numbers, which are no images of"):
+            compare(settings(blobs, tmp_path / "out", image_shape=shape))
+    with pytest.raises(DataError, match="has images, whose shape is known"):
+        compare(settings(write_stripes(tmp_path / "pictures"), tmp_path / "out", image_shape=(48, 48)))
 
 
 def test_mistakes_are_told(blobs, tmp_path):

@@ -156,8 +156,7 @@ def check_size(name: str, n_pixels: int, max_pixels: int) -> None:
     """Refuse an image of too many pixels, before it is decoded."""
     if n_pixels > max_pixels:
         raise ImageError(
-            f"{name} has {n_pixels:,} pixels, more than the {max_pixels:,} allowed; read it with "
-            "read_image(path, max_pixels=...) or make it smaller."
+            f"{name} has {n_pixels:,} pixels, more than the {max_pixels:,} allowed; make it smaller, or cut it."
         )
 
 
@@ -179,7 +178,7 @@ def _why(name: str, error: Exception) -> str:
         return f"{name} is not an image of a known kind, whatever its name says; leave it out or convert it."
     if kind == "DecompressionBombError":
         size = message.partition(",")[0]
-        return f"{name} is too large for Pillow ({size}); raise PIL.Image.MAX_IMAGE_PIXELS too."
+        return f"{name} is too large for Pillow ({size}); make it smaller, or cut it."
     if isinstance(error, OSError) and error.errno is not None:
         return f"{name} cannot be opened: {error.strerror}."
     return f"{name} is broken or cut short ({message or kind}); replace it by a sound copy."

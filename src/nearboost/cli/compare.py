@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from nearboost.base.errors import UsageError
 from nearboost.cli.common import Exit, command, echo, echo_json, echo_table, notify, progress, report_skipped
 
 FEATURES = "Image descriptors, separated by commas: fisher, gist, pixels, bif, bag, pyramid, embedding:FILE."
@@ -31,6 +32,13 @@ def compare(
         typer.Option(help="Folder to write the report to.", show_default="compare- and the name of the data"),
     ] = None,
     layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
+    image_shape: Annotated[
+        str,
+        typer.Option(
+            help="Height and width of vectors that are images, as in 32x32 or 32x32x3.",
+            show_default="as the data says",
+        ),
+    ] = "",
     curve: Annotated[
         bool, typer.Option("--curve", help="Fit to 10, 20 and 50 % of the training items as well.")
     ] = False,
@@ -77,6 +85,7 @@ def compare(
         threads=threads,
         run_timeout=run_timeout or cell_timeout,  # the former name of the option
         layout=layout,
+        image_shape=_sides(image_shape),
         curve=curve,
         command=shlex.join(["nearboost", *sys.argv[1:]]),
     )
@@ -90,6 +99,14 @@ def compare(
             echo(terminal_summary(found.facts))
         echo(f"Report: {found.report}")
     return Exit.DONE if found.is_complete else Exit.PARTLY
+
+
+def _sides(text: str) -> list[int]:
+    """Height and width, and perhaps channels, with an x between."""
+    sides = text.lower().split("x") if text else []
+    if not all(side.strip().isdecimal() for side in sides):
+        raise UsageError(f"--image-shape {text} is not understood; give height and width as in 32x32, or 32x32x3.")
+    return [int(side) for side in sides]
 
 
 def _listed(text: str) -> list[str]:

@@ -55,6 +55,7 @@ class Settings:
     threads : of each method; None means all cores
     run_timeout : seconds that a method may take on one split
     layout : of the data, see `open_dataset`
+    image_shape : height and width, and 3 for colour, of vectors that are images; else what the data says
     curve : whether methods are fitted to 10, 20 and 50 % of the training items as well
     command : how to repeat it, for the report
     """
@@ -72,6 +73,7 @@ class Settings:
     threads: int | None = None
     run_timeout: float | None = None
     layout: str = "auto"
+    image_shape: Sequence[int] = ()
     curve: bool = False
     command: str = ""
 
@@ -173,6 +175,8 @@ def warnings_to(notify: Notify) -> Iterator[None]:
 def open_data(settings: Settings, verbose: int = 0) -> Dataset:
     """The data, with the classes asked for."""
     dataset = open_dataset(settings.data, settings.layout, verbose=verbose)
+    if settings.image_shape:
+        dataset = dataset.with_image_shape(settings.image_shape)
     if not settings.classes:
         return dataset
     fewer = dataset.with_classes(settings.classes)

@@ -4,15 +4,16 @@ A descriptor is tried on a few images. Its steps learn from at most 200,000 patc
 takes as many times longer as there are more patches than in the trial. It describes each training image twice.
 Then all images are described.
 
-A method is tried on few training rows and on twice as many. Its time is taken for a power of the number of rows,
-with the exponent that the two trials show: between 1 and 2.5 for fitting, between 0 and 1.5 for one query.
+A method is tried on few training rows and on four times as many. Its time is taken for a power of the number of
+rows, with the exponent that the two trials show: between 0, where it hardly depends on them, and 2.5 for fitting
+or 1.5 for one query. Queries are so many that what a call costs by itself does not count.
 """
 
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import log2
+from math import log
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -32,7 +33,7 @@ Notify = Callable[[str], None]
 
 TRIAL_IMAGES = 6
 MOST_PATCHES = 200_000
-TRIAL_ROWS, TRIAL_QUERIES = 150, 10
+TRIAL_ROWS, TRIAL_QUERIES, TIMES_AS_MANY = 150, 100, 4
 TRIAL_SECONDS = 60.0
 
 
@@ -104,22 +105,26 @@ def count_patches(images: Sequence[NDArray[Any]]) -> float:
 def estimate_run(planned: PlannedRun) -> float | None:
     """Seconds that a run will take; None where the trials fail or are as large as the run."""
     n_train, n_test = planned.split.n_train, planned.split.n_test
-    few, n_queries = min(TRIAL_ROWS, n_train // 4), min(TRIAL_QUERIES, n_test)
+    few, n_queries = min(TRIAL_ROWS, n_train // (2 * TIMES_AS_MANY)), min(TRIAL_QUERIES, n_test)
     if few < 20:
         return None
-    small, large = (_try(planned.task, n, n_queries) for n in (few, 2 * few))
+    small, large = (_try(planned.task, n, n_queries) for n in (few, TIMES_AS_MANY * few))
     if small is None or large is None:
         return None
-    growth = n_train / (2 * few)
-    fit = large.fit_seconds * growth ** exponent(small.fit_seconds, large.fit_seconds, 1.0, 2.5)
+    growth = n_train / (TIMES_AS_MANY * few)
+    fit = large.fit_seconds * growth ** exponent(small.fit_seconds, large.fit_seconds, 2.5)
     per_query = large.query_seconds / n_queries
-    query = per_query * growth ** exponent(small.query_seconds, large.query_seconds, 0.0, 1.5)
+    query = per_query * growth ** exponent(small.query_seconds, large.query_seconds, 1.5)
     return float(fit + 2 * n_test * query)  # once for the answers, once for the scores
 
 
-def exponent(few: float, many: float, least: float, most: float) -> float:
-    """a in seconds = rows^a, from a trial and one of twice its size."""
-    return min(max(log2(many / few), least), most) if few > 0 and many > 0 else least
+def exponent(few: float, many: float, most: float) -> float:
+    """a in seconds = rows^a, from the seconds of a trial and of the larger one.
+
+    >>> exponent(1.0, 4.0, most=2.5), exponent(1.0, 0.9, most=2.5)
+    (1.0, 0.0)
+    """
+    return min(max(log(many / few) / log(TIMES_AS_MANY), 0.0), most) if few > 0 and many > 0 else 0.0
 
 
 def _try(task: RunTask, n_train: int, n_test: int) -> Costs | None:

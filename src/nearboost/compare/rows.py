@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import reserve, whole_file, write_json
-from nearboost.base.image_set import data_address
+from nearboost.base.image_set import data_address, make_thumbnail
 from nearboost.base.validation import check_map, float_type
 from nearboost.catalogue.descriptors import Descriptor, describe
 from nearboost.compare.protocols import Split
@@ -18,6 +19,7 @@ from nearboost.datasets import Dataset
 
 BLOCK_BYTES = 2**26
 VECTORS = "vectors"
+SMALLEST_PICTURE = 64  # pixels
 
 
 class SplitRows(NamedTuple):
@@ -59,6 +61,7 @@ class VectorSource:
 
     def __init__(self, dataset: Dataset, folder: Path) -> None:
         self._items = np.asarray(dataset.items) if not isinstance(dataset.items, np.ndarray) else dataset.items
+        self._shape, self._names = dataset.image_shape, dataset.names
         self._hash = hash_rows(self._items)
         self._file = folder / f"{VECTORS}-{self._hash[:20]}.npy"
 
@@ -76,7 +79,19 @@ class VectorSource:
         """Nothing was kept."""
 
     def thumbnail(self, name: str) -> str | None:
-        return None
+        if self._shape is None:
+            return None
+        low, high = self._range
+        row = np.asarray(self._items[list(self._names).index(name)], dtype=np.float64).reshape(self._shape)
+        grey = (255 * (row - low) / max(high - low, np.finfo(float).tiny)).round().astype(np.uint8)
+        times = max(1, SMALLEST_PICTURE // max(self._shape[:2]))  # a pixel stays a square
+        return data_address(make_thumbnail(np.squeeze(grey).repeat(times, axis=0).repeat(times, axis=1)))
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """The darkest and the brightest number of all."""
+        blocks = [(float(block.min()), float(block.max())) for block in row_blocks(self._items)]
+        return min(low for low, _ in blocks), max(high for _, high in blocks)
 
 
 class ImageSource:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +44,8 @@ class Dataset:
         What a reader should know: files left out, duplicates, counts that differ from the published ones.
     contents : mapping or None, default=None
         Hashes of the files that were read in full, by path.
+    image_shape : tuple of int or None, default=None
+        Height and width, and 3 for colour, of rows that are the pixels of images.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Dataset:
     masks: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
     contents: Mapping[str, Content] | None = None
+    image_shape: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -154,6 +158,35 @@ class Dataset:
             groups=None if self.groups is None else self.groups[chosen],
             masks=None if self.masks is None else [self.masks[i] for i in chosen],
         )
+
+    def with_image_shape(self, shape: Sequence[int]) -> "Dataset":
+        """The same rows, known to be pixels of images.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Height and width, and 3 for colour.
+
+        Returns
+        -------
+        Dataset
+            The set with its ``image_shape``.
+        """
+        given, found = tuple(int(side) for side in shape), np.shape(self.items)[1:]
+        if self.kind != "vectors":
+            raise DataError(f"{self.name} has images, whose shape is known; leave the shape out.")
+        if (
+            len(given) not in (2, 3)
+            or min(given) < 1
+            or given[2:] not in ((), (1,), (3,))
+            or prod(given) != found[0]
+        ):
+            written = "x".join(map(str, given))
+            raise DataError(
+                f"{self.name} has rows of {found[0]:,} numbers, which are no images of {written}; give height x "
+                "width, or height x width x 3 for colour."
+            )
+        return replace(self, image_shape=given)
 
     def with_classes(self, names: Sequence[str]) -> "Dataset":
         """The items of some classes; for a multilabel set, those columns and the items with one of these labels.

@@ -95,7 +95,8 @@ def _read_npz(file: Path, name: str) -> Dataset:
     labels = next((by_name[key] for key in LABEL_NAMES if key in by_name), None)
     if rows is None or labels is None:
         raise DataError(f"{file} holds {', '.join(arrays) or 'nothing'}; expected {EXPECTED_ARRAYS}.")
-    return vector_dataset(file, name, rows, labels, groups=by_name.get("groups"))
+    found = vector_dataset(file, name, rows, labels, groups=by_name.get("groups"))
+    return found if "shape" not in by_name else found.with_image_shape(by_name["shape"].ravel().tolist())
 
 
 def _read_mat(file: Path, name: str) -> Dataset:
@@ -153,6 +154,7 @@ def vector_dataset(
         )
     if not rows.size:
         raise DataError(f"{file} has rows of shape {rows.shape}; expected some.")
+    shape = rows.shape[1:] if rows.ndim == 3 or (rows.ndim == 4 and rows.shape[3] in (1, 3)) else None
     rows = rows.reshape(len(rows), -1)
     check_finite(file, rows)
     array, classes = _as_classes(file, np.asarray(labels))
@@ -166,6 +168,7 @@ def vector_dataset(
         part=None if part is None else np.asarray(part, dtype=str),
         groups=None if groups is None else np.asarray(groups).astype(str),
         notes=notes,
+        image_shape=shape,
     )
 
 

@@ -211,8 +211,7 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             return True
         warn_caller(
             "The images are grey and have no colour to describe: SIFT alone is used, with "
-            f"{2 * self.n_components} Gaussians in place of {self.n_components}; color=False does the same "
-            "without this warning.",
+            f"{2 * self.n_components} Gaussians in place of {self.n_components}."
         )
         return False
 
