@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from nearboost.base.errors import UsageError
 from nearboost.catalogue.methods import DEFAULT, METHODS, default_method, find_method, find_methods
-from nearboost.catalogue.tuning import Tuned, unit_of
+from nearboost.catalogue.tuning import Tuned, in_their_span, unit_of
 from nearboost.cli.compare import USUAL_METHODS
 from nearboost.models.names import name_of
 
@@ -176,3 +176,22 @@ def test_single_rows_of_classes_leave_nothing_to_choose():
     X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 2])
     model = METHODS["linear-svm"].make(0, 1).fit(X, y)
     assert model.best_params_["C"] == unit_of(X, "norm")
+
+
+def test_wide_rows_are_tuned_in_their_span():
+    """Of 40 rows of 300 features only products count: the grid sees 40 features and chooses the same."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 4
+    X = (rng.normal(size=(40, 300)) + 0.4 * rng.normal(size=(4, 300))[y]).astype(np.float32)
+    X[7] = X[3]
+    rows = in_their_span(X)
+    assert rows.shape == (40, 39)
+    np.testing.assert_allclose(rows @ rows.T, X @ X.T, atol=1e-3)
+    assert in_their_span(X[:, :40]).shape == (40, 40)
+    for name in ("linear-svm", "rbf-svm", "lbfgs"):
+        quick = find_method(name).make()
+        assert quick.by_products
+        plain = clone(quick).set_params(by_products=False)
+        assert quick.fit(X, y).best_params_ == plain.fit(X, y).best_params_
+        assert quick.best_estimator_.n_features_in_ == 300
+    assert not find_method("linear-svm:penalty=l1").by_products

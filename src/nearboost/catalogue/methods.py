@@ -20,6 +20,12 @@ DEFAULT = ("nearboost", "knn", "weighted-knn", "unn", "n3", "innc", "slnd", "lin
 NEIGHBORS = {"n_neighbors": (1, 3, 5, 7, 11, 15)}
 PENALTIES = {"C": (1, 10, 100, 1000)}
 KERNELS = {"C": (1, 10, 100), "gamma": (0.25, 1, 4)}
+SEE_MORE = {
+    "penalty",
+    "l1_ratio",
+    "kernel",
+    "gamma",
+}  # settings by which more of a row may count than its products
 STUMP_ROUNDS = 200
 WRITTEN = "settings are written NAME:SETTING=VALUE:SETTING=VALUE"
 WRONG_JOINT = re.compile(r"[,;\s]+(?=\w+=)")  # what people put between settings instead of a colon
@@ -38,6 +44,7 @@ class Method:
     guide : the page of the documentation that says more
     settings : what differs from the class's defaults
     grid : values to choose from by folds of the training rows (see `Tuned`), and the units they are in
+    by_products : whether it sees rows by their products alone, which makes choosing from the grid cheaper
     one_vs_rest : whether each class is learned against the rest, because the class itself knows no better way
     slow : whether it is left out unless asked for
     multilabel : whether it takes a matrix of labels
@@ -52,6 +59,7 @@ class Method:
     settings: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] | None = None
     units: Mapping[str, str] | None = None
+    by_products: bool = False
     one_vs_rest: bool = False
     slow: bool = False
     multilabel: bool = False
@@ -78,7 +86,14 @@ class Method:
         from nearboost.catalogue.tuning import Tuned
 
         n_folds_at_once = 1 if self._is_ours else n_jobs
-        return Tuned(estimator, self.grid or {}, units=self.units, random_state=seed, n_jobs=n_folds_at_once)
+        return Tuned(
+            estimator,
+            self.grid or {},
+            units=self.units,
+            by_products=self.by_products,
+            random_state=seed,
+            n_jobs=n_folds_at_once,
+        )
 
     @property
     def _is_ours(self) -> bool:
@@ -135,7 +150,15 @@ def find_method(name: str, *, to_save: bool = False) -> Method:
     title = f"{method.title}, {', '.join(pair.replace('=', ' = ') for pair in pairs)}"
     settings = {**method.settings, **given}
     _check_values(method.kind()(**settings), name)
-    return replace(method, name=name, title=title, settings=settings, grid=grid or None, units=units or None)
+    return replace(
+        method,
+        name=name,
+        title=title,
+        settings=settings,
+        grid=grid or None,
+        units=units or None,
+        by_products=method.by_products and not given.keys() & SEE_MORE,
+    )
 
 
 def grid_of(name: str) -> dict[str, tuple[Any, ...]]:
@@ -267,6 +290,7 @@ _TABLE = (
         "Linear support vector machines; C by folds.",
         grid=PENALTIES,
         units={"C": "norm"},
+        by_products=True,
     ),
     Method(
         "rbf-svm",
@@ -276,6 +300,7 @@ _TABLE = (
         settings={"cache_size": 500},
         grid=KERNELS,
         units={"gamma": "variance"},
+        by_products=True,
     ),
     Method(
         "sgd",
@@ -293,6 +318,7 @@ _TABLE = (
         settings={"max_iter": 1000},
         grid=PENALTIES,
         units={"C": "norm"},
+        by_products=True,
     ),
     Method(
         "adaboost",

@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.threads import one_matrix_thread
 from nearboost.problem.held_out import spread_folds
 
+NO_LENGTH = 1e-12  # of the largest squared length: what rounding leaves of a direction that does not exist
+
 
 def _best_has(name: str) -> Any:
     def check(tuned: "Tuned") -> bool:
@@ -36,6 +38,8 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     units : settings whose values are multiples of a unit that the rows give, so that the grid does not depend on
         the scale of the features: "norm" is 1 over the mean squared length of a row, "variance" is 1 over the
         number of features times their variance
+    by_products : whether the classifier sees rows by their products alone, as machines of support vectors do; the
+        grid is then tried on rows of as few features as there are rows, where products are the same
     n_folds : folds; they do not divide groups where groups are given, nor rows that are equal
     random_state : seed of the folds; None is 0
     n_jobs : threads, which fit some folds at once
@@ -63,6 +67,7 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         grid: Mapping[str, Sequence[Any]],
         *,
         units: Mapping[str, str] | None = None,
+        by_products: bool = False,
         n_folds: int = 3,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -70,6 +75,7 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.estimator = estimator
         self.grid = grid
         self.units = units
+        self.by_products = by_products
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -82,7 +88,8 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not folds.any():  # nothing to judge by
             self.best_params_ = {name: values[0] for name, values in grid.items()}
         else:
-            self.best_params_ = self._search(grid, folds, X, labels)
+            rows = in_their_span(np.asarray(X)) if self.by_products else X
+            self.best_params_ = self._search(grid, folds, rows, labels)
         self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, labels)
         self.classes_, self.n_features_in_ = self.best_estimator_.classes_, self.best_estimator_.n_features_in_
         return self
@@ -119,6 +126,17 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """As the best classifier says."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
+
+
+def in_their_span(X: NDArray[Any]) -> NDArray[Any]:
+    """Rows of no more features than there are rows, with the same products: with X = U S Vᵀ, these are U S."""
+    if X.shape[1] <= len(X):
+        return X
+    rows = X.astype(np.float64, copy=False)
+    with one_matrix_thread():  # the same sums for any number of threads
+        squares, directions = np.linalg.eigh(rows @ rows.T)
+    kept = squares > NO_LENGTH * max(squares[-1], 0)
+    return np.asarray(directions[:, kept] * np.sqrt(squares[kept]), dtype=X.dtype) if kept.any() else X
 
 
 def unit_of(X: Any, unit: str) -> float:
