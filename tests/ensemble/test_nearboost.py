@@ -314,3 +314,14 @@ def test_a_fit_that_fails_leaves_the_one_before(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y + 5)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_few_noisy_rows_are_regressed_strongly():
+    """Sixty overlapping rows in ten dimensions: a weak ridge learns their noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(1_060) % 3
+    X = 0.5 * rng.normal(size=(3, 10))[y] + rng.normal(size=(len(y), 10))
+    model = NearBoostClassifier().fit(X[:60], y[:60])
+    assert model.report_.chosen["linear"] == "ridge 10"
+    losses = {what: loss for step, what, loss in model.report_.tried if step == "linear"}
+    assert losses["ridge 10"] < losses["ridge 1"] < losses["ridge 0.1"]

@@ -15,7 +15,7 @@ from nearboost.ensemble.code_heads import CodedRows, pieces_of
 from nearboost.ensemble.linear_head import (
     PENALTIES,
     RIDGES,
-    TRIAL_PENALTY,
+    START,
     multinomial_weights,
     ridge_weights,
 )
@@ -246,13 +246,13 @@ class CrossFit:
     def _try_multinomial(self, chosen: Regression) -> Regression:
         """It may win on smooth problems of few classes: if it does on one fold, it is tuned on all."""
         first = self.folds[:1]
-        trial = self.loss_of(self.linear_scores("multinomial", TRIAL_PENALTY, 0)[np.newaxis], first)
+        trial = self.loss_of(self.linear_scores("multinomial", START, 0)[np.newaxis], first)
         if trial < self.loss_of(chosen[2][np.newaxis, : len(first[0])], first):
             return min(chosen, self._best("multinomial", PENALTIES), key=lambda one: one[3])
         return chosen
 
     def _best(self, kind: str, strengths: Sequence[float]) -> Regression:
-        """The strength of least log-loss: downhill from the second, as the loss has one valley."""
+        """The strength of least log-loss: downhill from `START`, as the loss has one valley."""
         found: dict[int, tuple[float, NDArray[np.float32]]] = {}
 
         def loss(i: int) -> float:
@@ -264,11 +264,10 @@ class CrossFit:
                 self.report.tried.append(("linear", f"{kind} {strengths[i]:g}", found[i][0]))
             return found[i][0]
 
-        best = 1
-        while loss(best + 1) < loss(best):
-            best += 1
-        if best == 1 and loss(0) < loss(1):
-            best = 0
+        best = strengths.index(START)
+        step = 1 if loss(best + 1) < loss(best) else -1
+        while loss(best + step) < loss(best):
+            best += step
         return kind, strengths[best], found[best][1], found[best][0]
 
     def all_linear_scores(self, kind: str, strength: float) -> NDArray[np.float32]:

@@ -7,9 +7,9 @@ from scipy.linalg import cho_factor, cho_solve
 from nearboost.ensemble.stacking import posteriors
 from nearboost.metric.moments import ClassMoments
 
-RIDGES = (1.0, 0.1, 0.01, 0.001)
+RIDGES = (10.0, 1.0, 0.1, 0.01, 0.001)
 PENALTIES = (1.0, 0.1, 0.01)
-TRIAL_PENALTY = 0.1
+START = 0.1  # of either, from which the best is looked for
 N_STEPS = 30
 Numbers = NDArray[np.float64]
 
