@@ -41,6 +41,13 @@ def _check_facts(state: Mapping[str, Any]) -> None:
         raise Misfit("must say how many of its items came from which data")
 
 
+def _check_entries(state: Mapping[str, Any]) -> None:
+    _check_facts(state)
+    cells = state.get("cells")
+    if cells is not None and (type(cells) is not dict or not all(type(name) is str for name in cells)):
+        raise Misfit("must say by name how its cells were found and described")
+
+
 def _counts_items(sources: Any, n_items: int) -> bool:
     """Whether these are pairs of a name and a number, and all items are counted."""
     pairs = type(sources) is list and all(type(one) is list and len(one) == 2 for one in sources)
@@ -67,6 +74,8 @@ class Model:
         What else people should know: data, method, number of items; after `add`, how many came from which data.
     marks : ndarray or None
         Marks of all training items, see `make_marks`; None in older files.
+    cells : dict or None
+        Of a model of cells: channels, size of a pixel, and settings of segmentation and features, by name.
     """
 
     features: Any
@@ -75,6 +84,7 @@ class Model:
     origins: Origins | None
     facts: dict[str, Any]
     marks: NDArray[np.uint64] | None = None
+    cells: dict[str, Any] | None = None
 
     model_schema: ClassVar[Schema] = Schema(
         {
@@ -84,9 +94,10 @@ class Model:
             "origins": Nullable(Part(("Origins",))),
             "facts": PLAIN,
             "marks": Nullable(Array("uint64", (None,))),
+            "cells": Nullable(PLAIN),
         },
-        optional=("marks",),
-        check=_check_facts,
+        optional=("marks", "cells"),
+        check=_check_entries,
     )
 
     def __post_init__(self) -> None:

@@ -183,8 +183,8 @@ def origins_of(
 
     Parameters
     ----------
-    items : ImageSet, sequence of paths or None
-        Images, or None for rows of numbers.
+    items : ImageSet, sequence of paths or of arrays, or None
+        Images, crops of them such as cells, or None for rows of numbers.
     names : sequence of str
         Name of each item.
     labels : ndarray of shape (n_items,) or (n_items, n_classes)
@@ -208,7 +208,11 @@ def origins_of(
         nothing = np.full(len(names), "", dtype=np.str_)
         return Origins(numbers, _texts(names), labels, nothing, None, np.empty(0, np.int64))
     images = ImageSet.of(items)
-    hashes = [content.digest for content in images.contents(n_jobs, verbose)]
+    crops = [images.item(i) for i in range(len(images)) if isinstance(images.item(i), np.ndarray)]
+    if crops and len(crops) == len(images):
+        hashes = crop_digests(crops)
+    else:
+        hashes = [content.digest for content in images.contents(n_jobs, verbose)]
     if not thumbnails:
         return Origins(numbers, _texts(names), labels, _texts(hashes), None, np.empty(0, np.int64))
     with progress_bar("Thumbnails", len(images), verbose) as advance:
@@ -226,6 +230,15 @@ def _texts(values: Sequence[str]) -> NDArray[np.str_]:
 def make_marks(digests: Sequence[str]) -> NDArray[np.uint64]:
     """The first eight bytes of each hash, enough to know an item again; 0 for what could not be read."""
     return np.array([int(digest[:N_DIGITS] or "0", 16) for digest in digests], dtype=np.uint64)
+
+
+def crop_digests(crops: Sequence[NDArray[Any]]) -> list[str]:
+    """SHA-256 of pixels that come from no file of their own, with their shape and type."""
+    heads = (f"{crop.dtype.str} {crop.shape} ".encode() for crop in crops)
+    return [
+        hashlib.sha256(head + np.ascontiguousarray(crop).tobytes()).hexdigest()
+        for head, crop in zip(heads, crops, strict=True)
+    ]
 
 
 def row_digests(rows: NDArray[Any]) -> list[str]:
