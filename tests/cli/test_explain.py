@@ -111,3 +111,11 @@ def test_letters_that_no_font_has_are_spelled(monkeypatch):
     monkeypatch.setattr(drawing, "FONTS", ())
     assert legible("海 море", 14)[0] == "\\u6d77 \\u043c\\u043e\\u0440\\u0435"
     assert lacks(legible("a", 14)[1], "海")
+
+
+def test_one_strange_letter_does_not_cost_the_others(monkeypatch):
+    has = {"å", "n", "g", "s", "t", "r", "ö", "m", " "}
+    monkeypatch.setattr(drawing, "lacks", lambda font, letter: letter not in has)
+    assert legible("ångström 海", 14)[0] == "ångström \\u6d77"
+    apart = "a\u030angstro\u0308m"  # letters and accents, as some systems write names
+    assert legible(apart, 14)[0] == "ångström"

@@ -4,6 +4,7 @@ import io
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,12 +127,16 @@ def _write(
 
 
 def legible(text: str, size: int) -> tuple[str, Any]:
-    """The text and the first font that has all its letters; if there is none, other letters as \\u4e2d."""
-    for name in (None, *FONTS):
-        font = find_font(name, size)
-        if font is not None and not any(lacks(font, letter) for letter in set(text)):
-            return text, font
-    return text.encode("ascii", "backslashreplace").decode(), find_font(None, size)
+    """The text and the first font that lacks the fewest of its letters; those that it lacks as \\u4e2d."""
+    text = normalize("NFC", text)  # accents are a letter of their own in names of some systems
+    fonts = [font for name in (None, *FONTS) if (font := find_font(name, size)) is not None]
+    missing = [{letter for letter in set(text) if lacks(font, letter)} for font in fonts]
+    best = min(range(len(fonts)), key=lambda place: len(missing[place]))
+    shown = (
+        letter.encode("ascii", "backslashreplace").decode() if letter in missing[best] else letter
+        for letter in text
+    )
+    return "".join(shown), fonts[best]
 
 
 @cache
