@@ -15,7 +15,7 @@ from nearboost.cells.files import digest_of
 from nearboost.cells.measures import OBJECT, measure_cells
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.pipeline import note_step, read_pipeline
-from nearboost.cells.project import Field, Project
+from nearboost.cells.project import PIPELINE, Field, Project
 from nearboost.cells.saved_masks import lit_pictures, mask_path, read_record, read_segmentation, saved_lights
 from nearboost.datasets import DataError
 from nearboost.features.store import FILE, OK, FeatureStore, open_store
@@ -84,7 +84,7 @@ def describe_project(
         raise DataError(f"{project.folder} is not segmented; run nearboost cells segment {project.folder} first.")
     if settings is None:
         known = pipeline.get("features")
-        settings = FeatureSettings() if known is None else settings_of(known, project)
+        settings = FeatureSettings() if known is None else settings_of(known, str(project.folder / PIPELINE))
     work = _Fields(project, settings)
     with open_store(settings, work.folder, work, work.contents(n_jobs)) as store:
         waiting = sorted(store.wanted)
@@ -102,15 +102,15 @@ def describe_project(
     return work.gather(made)
 
 
-def settings_of(section: dict[str, Any], project: Project) -> FeatureSettings:
+def settings_of(section: dict[str, Any], where: str) -> FeatureSettings:
     """The settings of features that a pipeline holds.
 
     Parameters
     ----------
     section : dict
         Of ``pipeline.json``.
-    project : Project
-        Whose file it is.
+    where : str
+        What messages call the file.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def settings_of(section: dict[str, Any], project: Project) -> FeatureSettings:
         Checked.
     """
     given = {name: value for name, value in section.items() if name != "version"}
-    return FeatureSettings.of_json(given, str(project.folder / "pipeline.json"))
+    return FeatureSettings.of_json(given, where)
 
 
 class _Fields:

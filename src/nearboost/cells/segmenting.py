@@ -102,10 +102,8 @@ def segment_project(
 
     found = run.map("Segmenting", segment, project.fields)
     described = {"masks": sorted(folders)} if folders else {}
+    run.check_some(found)
     note_step(project, "segmentation", settings.as_json() | described | {"version": VERSION})
-    if not found:
-        why = next(iter(run.skipped.items()))
-        raise DataError(f"No field could be segmented: {why[0]}: {why[1]}")
     return Segmented(len(found), sum(found.values()), run.skipped, notes, settings)
 
 
@@ -132,6 +130,12 @@ class _Run:
                 self.skipped[one.name] = why
         return {one: result for one, (result, why) in zip(waiting, results, strict=True) if not why}  # type: ignore[misc]
 
+    def check_some(self, found: dict[Field, Result]) -> None:
+        """Where nothing could be read, the first reason is that of all."""
+        if not found:
+            why = next(iter(self.skipped.items()), ("fields", "there are none."))
+            raise DataError(f"No field could be segmented: {why[0]}: {why[1]}")
+
 
 def _estimate(run: _Run) -> float:
     """The median over some fields, spread over all."""
@@ -140,6 +144,7 @@ def _estimate(run: _Run) -> float:
     found = run.map(
         "Estimating", lambda one: estimate_diameter(run.project.read(one).by_role[NUCLEI]), fields[::step]
     )
+    run.check_some(found)
     sizes = [size for size in found.values() if size is not None]
     if not sizes:
         raise DataError(

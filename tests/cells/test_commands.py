@@ -1,0 +1,149 @@
+"""The commands of cells, as people call them: exit codes, JSON, sentences, and the same bytes again."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tifffile
+
+from cli.calling import answer, call, refused
+from nearboost.cli.common import Exit
+
+
+@pytest.fixture(scope="module")
+def screen(plate, tmp_path_factory):
+    """A project after all steps."""
+    folder = tmp_path_factory.mktemp("screen") / "project"
+    for words in (
+        ("new", folder, plate / "images", "--layout", plate / "layout.csv"),
+        ("segment", folder),
+        ("features", folder),
+        ("train", folder, "--labels", plate / "truth.csv"),
+        ("predict", folder),
+        ("count", folder),
+    ):
+        ended = call("cells", *words)
+        assert ended.code == Exit.DONE, ended.err
+    return folder
+
+
+def test_a_pipeline_repeats_to_the_same_bytes(screen, plate, tmp_path):
+    ended = call("cells", "run", screen / "pipeline.json", plate / "images", "--out", tmp_path / "again")
+    assert ended.code == Exit.DONE, ended.err
+    files = ["pipeline.json", "labels.csv", "models/cells.nb"]
+    files += [
+        f"tables/{name}" for name in ("cells.csv", "cells.parquet", "counts.csv", "wells.csv", "responses.csv")
+    ]
+    files += [f"masks/{path.name}" for path in (screen / "masks").iterdir()]
+    for name in files:
+        assert (tmp_path / "again" / name).read_bytes() == (screen / name).read_bytes(), name
+
+
+def test_other_images_get_the_model_as_it_is(screen, plate, tmp_path):
+    images = tmp_path / "images"
+    images.mkdir()
+    for path in (plate / "images").glob("*_A0*"):
+        shutil.copy(path, images)
+    made = answer("cells", "run", screen / "pipeline.json", images, "--out", tmp_path / "new")
+    assert made["skipped"] == {}
+    assert (tmp_path / "new" / "models" / "cells.nb").read_bytes() == (screen / "models" / "cells.nb").read_bytes()
+    assert not (tmp_path / "new" / "labels.csv").exists()
+
+
+def test_a_pipeline_whose_model_was_changed_is_refused(screen, plate, tmp_path):
+    copy = shutil.copytree(screen, tmp_path / "copy")
+    (copy / "labels.csv").write_text("ImageNumber,ObjectNumber,class\n1,1,a\n")
+    said = refused("cells", "run", copy / "pipeline.json", plate / "images", "--out", tmp_path / "a")
+    assert "labels.csv has changed" in said
+    (copy / "labels.csv").unlink()
+    (copy / "models" / "cells.nb").write_bytes(b"another")
+    said = refused("cells", "run", copy / "pipeline.json", plate / "images", "--out", tmp_path / "b")
+    assert "not the model" in said
+
+
+def test_answers_as_json(screen, plate, tmp_path):
+    counted = answer("cells", "count", screen)
+    assert {line["level"] for line in counted["counts"]} == {"image", "well", "plate"}
+    assert len(counted["responses"]) == 3
+    scores = answer("cells", "score-segmentation", screen, "--nuclei-masks", plate / "truth")
+    assert scores["nuclei"]["f1"] > 0.95
+    assert len(scores["nuclei"]["fields"]) == 16
+    exported = answer("cells", "labels", "export", screen, tmp_path / "labels.csv")
+    assert exported["labels"] == len((tmp_path / "labels.csv").read_text().splitlines()) - 1
+    assert answer("cells", "features", screen)["numbers"] == 320
+    assert answer("cells", "predict", screen)["cells"] > 100
+
+
+def test_a_broken_field_is_told_and_the_code_is_three(plate, tmp_path):
+    images = shutil.copytree(plate / "images", tmp_path / "images")
+    content = (images / "demo_A02_s1_stain.tif").read_bytes()
+    (images / "demo_A02_s1_stain.tif").write_bytes(content[: len(content) // 2])
+    tifffile.imwrite(images / "demo_A03_s1_stain.tif", np.full((128, 128), np.nan, np.float32))
+    (images / "demo_A04_s1_stain.tif").unlink()
+    ended = call("cells", "new", tmp_path / "p", images)
+    assert ended.code == Exit.PARTLY
+    assert "Skipped demo A04 site 1: it has no file of channel stain" in ended.err
+    ended = call("cells", "segment", tmp_path / "p")
+    assert ended.code == Exit.PARTLY
+    assert "demo_A02_s1_stain.tif is broken or cut short" in ended.err
+    assert "demo_A03_s1_stain.tif holds NaN" in ended.err
+    assert call("cells", "features", tmp_path / "p").code == Exit.PARTLY
+
+
+def test_mistakes_are_one_sentence(screen, plate, tmp_path):
+    assert "is no project" in refused("cells", "segment", tmp_path, code=Exit.USAGE)
+    images = plate / "images"
+    for words, match in (
+        (("--channel", "nuclei"), "ROLE=NAME"),
+        (("--channel", "stain=stain"), "--channel nuclei=NAME"),
+        (("--pattern", "(?P<well>"), "regular expression"),
+        (("--project", "sum"), "max or mean"),
+    ):
+        assert match in refused("cells", "new", tmp_path / "p", images, *words, code=Exit.USAGE)
+    assert not (tmp_path / "p").exists()
+    assert "not empty" in refused("cells", "new", screen, images)
+    assert "not understood" in refused("cells", "segment", screen, "--nucleus-diameter", "wide", code=Exit.USAGE)
+    assert "--pixel-size" in refused("cells", "segment", screen, "--nucleus-diameter", "12um", code=Exit.USAGE)
+    assert "keep or drop" in refused("cells", "segment", screen, "--border", "cut", code=Exit.USAGE)
+    assert "localisation" in refused("cells", "features", screen, "--preset", "sift", code=Exit.USAGE)
+    assert "no method" in refused("cells", "train", screen, "--method", "magic", code=Exit.USAGE)
+    assert "no name of a file" in refused("cells", "train", screen, "--name", "../x", code=Exit.USAGE)
+    assert "Nothing to compare" in refused("cells", "score-segmentation", screen)
+    assert "not empty" in refused("cells", "demo", screen)
+    assert "does not exist" in refused("cells", "run", "no.json", images, "--out", tmp_path / "q", code=Exit.USAGE)
+
+
+def test_prediction_never_trains(screen, tmp_path):
+    """Another preset in the project: the model's settings and the project's are both named."""
+    copy = shutil.copytree(screen, tmp_path / "copy")
+    assert call("cells", "features", copy, "--preset", "thesis-thyroid").code == Exit.DONE
+    said = refused("cells", "predict", copy, "--model", screen / "models" / "cells.nb")
+    assert "features scales = [1, 2, 3, 4, 5]" in said
+    assert "scales = [5]" in said
+
+
+def test_moved_images(screen, plate, tmp_path):
+    copy = shutil.copytree(screen, tmp_path / "copy")
+    images = shutil.copytree(plate / "images", tmp_path / "elsewhere")
+    content = json.loads((copy / "project.json").read_text())
+    content["image_folders"] = [str(tmp_path / "gone")]
+    (copy / "project.json").write_text(json.dumps(content))
+    assert "relink" in refused("cells", "segment", copy, "--border", "drop")
+    assert call("cells", "relink", copy, images).code == Exit.DONE
+    assert call("cells", "segment", copy, "--border", "drop").code == Exit.DONE
+
+
+def test_hostile_names_stay_names(plate, tmp_path):
+    """Names that a spreadsheet or a terminal would act upon."""
+    images = tmp_path / "images"
+    images.mkdir()
+    for kind in ("nuclei", "stain"):
+        shutil.copy(plate / "images" / f"demo_A08_s1_{kind}.tif", images / f"=cmd()_A01_s1_{kind}.tif")
+        shutil.copy(plate / "images" / f"demo_A07_s1_{kind}.tif", images / f"\x1b[31mred_A02_s1_{kind}.tif")
+    project = tmp_path / "p"
+    for words in (("new", project, images), ("segment", project), ("features", project)):
+        ended = call("cells", *words)
+        assert ended.code == Exit.DONE, ended.err
+        assert "\x1b" not in ended.err
+    assert ",'=cmd()," in (project / "tables" / "cells.csv").read_text()
