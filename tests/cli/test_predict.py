@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from cli.calling import answer, call, program, refused
 from cli.made import row_folder
@@ -48,6 +49,11 @@ def test_predict_skips_what_is_no_image(images):
     assert ended.code == Exit.PARTLY
     found = json.loads(ended.out)
     assert list(found["skipped"]) == [str(broken)]
+    printed = call("predict", images.model, broken, whole).out
+    first, second = csv.DictReader(io.StringIO(printed))
+    assert (first["name"], first["label"], first["probability"]) == (str(broken), "", "")
+    assert first["note"].startswith("skipped: it ")
+    assert (second["name"], second["note"]) == (str(whole), "")
     assert [line["name"] for line in found["predictions"]] == [str(whole)]
     assert "Nothing could be described" in refused("predict", images.model, broken)
 
@@ -120,11 +126,28 @@ def test_several_labels(tmp_path):
     assert vote["said"] == vote["about"] == "1"
 
 
+def test_what_is_unlike_the_training_items(images, tmp_path):
+    """A black image is of no class, whatever its probability; in the table, the JSON and the picture."""
+    black = tmp_path / "black.png"
+    Image.fromarray(np.zeros((48, 48), np.uint8)).save(black)
+    ended = call("predict", images.model, black, images.data / "test")
+    assert "Note: 1 of 13 items are unlike the training items" in ended.err
+    notes = {line["name"]: line["note"] for line in csv.DictReader(io.StringIO(ended.out))}
+    assert [name for name, note in notes.items() if note] == [str(black)]
+    [line] = answer("predict", images.model, black)["predictions"]
+    assert line["typicality"] < 0.01
+    assert line["note"] == "unlike the training items"
+    said = call("explain", images.model, black, "--out", tmp_path / "voters.png").out
+    assert "; the item is unlike the training items" in said.splitlines()[1]
+    assert call("fit", images.data, "--out", tmp_path / "few.nb", "--features", "gist", "--part", "test").code == 0
+    assert "typicality" not in answer("predict", tmp_path / "few.nb", black)["predictions"][0]
+
+
 def test_as_a_program(images, tmp_path):
     """Tables on standard output, sentences on standard error, and no traceback."""
     ended = subprocess.run(program("predict", images.model, images.data), capture_output=True, text=True)
     assert ended.returncode == Exit.PARTLY
-    assert len(ended.stdout.splitlines()) == 1 + 48
+    assert len(ended.stdout.splitlines()) == 1 + 49
     assert ended.stderr.startswith("Skipped train/dots/broken.png: ")
     assert len(ended.stderr.splitlines()) == 1
     reader = subprocess.Popen(program("info", images.model), stdout=subprocess.PIPE)

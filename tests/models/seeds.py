@@ -9,6 +9,7 @@ import nearboost as nb
 from models.fitted import CLASSIFIERS, OF_IMAGES, OF_PATCHES, TRANSFORMERS, patches, pictures, queries, rows
 from nearboost.features import Gist
 from nearboost.models import Model, origins_of, save
+from nearboost.models.novelty import learn_novelty
 
 OLD = Path(__file__).parent / "old"
 OLD_WIDTH = slice(2, None, 6)  # the features that old files were fitted on
@@ -49,7 +50,8 @@ def new_seeds(folder):
 def model_of_rows(X, y):
     names = [f"row {number}" for number in range(len(X))]
     fitted = nb.N3Classifier(5, n_rounds=9).fit(X, y)
-    return Model(None, fitted, tuple("abcd"), origins_of(None, names, y), {"items": len(X), "kind": "rows"})
+    facts = {"items": len(X), "kind": "rows"}
+    return Model(None, fitted, tuple("abcd"), origins_of(None, names, y), facts, novelty=learn_novelty(X))
 
 
 def model_of_pictures(folder):

@@ -16,7 +16,7 @@ from nearboost.models.old_records import Decoder, Record
 OLD = Path(__file__).parent / "old"
 FILES = sorted(path.relative_to(OLD).as_posix() for path in OLD.glob("*/*.nb"))
 NO_PICTURE = ("Embedding",)  # a network is somebody else's work
-NEWER = ("NearBoostClassifier", "LandmarkMap")  # than these files
+NEWER = ("NearBoostClassifier", "LandmarkMap", "Novelty")  # than these files
 
 
 @cache

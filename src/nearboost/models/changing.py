@@ -28,6 +28,7 @@ from nearboost.models.items import (
     known_marks,
 )
 from nearboost.models.model import Model, load_model
+from nearboost.models.novelty import Novelty, learn_novelty
 from nearboost.models.origins import Origins, origins_of
 from nearboost.models.pruning import with_last_step
 from nearboost.models.refitting import learned_steps, refit_without, tuner_of, weighing
@@ -83,6 +84,7 @@ def forget_items(model: Model, names: Sequence[str], *, n_jobs: int | None = Non
         origins=origins,
         facts=with_sources(model.facts, sources_left(model, stay)),
         marks=None if model.marks is None else np.delete(model.marks, gone),
+        novelty=novelty_of(model, classifier),
     )
 
 
@@ -114,7 +116,17 @@ def add_items(model: Model, found: LabelledRows, *, n_jobs: int | None = None, v
         origins=known.followed_by(origins),
         facts=with_sources(model.facts, sources) | {"skipped": model.facts.get("skipped", 0) + len(found.skipped)},
         marks=None if model.marks is None else np.concatenate([model.marks, found.marks(n_jobs)]),
+        novelty=novelty_of(model, classifier),
     )
+
+
+def novelty_of(before: Model, classifier: Any) -> Novelty | None:
+    """Learned again from the rows of a changed classifier; None where it has not all that a fit would have."""
+    given = classifier._given()
+    scaled = getattr(classifier, "normalize", False)  # rows are kept as they are after that
+    if scaled or (before.novelty is not None and before.novelty.by_group and given.groups is None):
+        return None
+    return learn_novelty(given.X, given.groups)
 
 
 def all_classes(model: Model, known: Origins, dataset: Dataset) -> tuple[str, ...]:

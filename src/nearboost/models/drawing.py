@@ -67,6 +67,7 @@ def _write_head(draw: Any, vote: Vote, n_shown: int, width: int) -> None:
     lines = [
         (Path(vote.name).name, 14, PALE),
         (f"{vote.said}{sure}", 28, INK),
+        *([(vote.note, 16, AGAINST)] if vote.note else []),
         (f"Votes about {vote.about}", 16, INK),
         (signed(in_favour) + " for it", 16, FOR),
         (signed(against) + " against it", 16, AGAINST),

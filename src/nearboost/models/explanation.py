@@ -52,6 +52,7 @@ class Vote:
     score : of that class; votes and what is said without voters add up to it, except for codes
     voters : the strongest first; some may have a vote of 0
     linear : what the linear head of NearBoost adds to each class, the largest first; empty for other classifiers
+    note : that the item is unlike the training items, where it is
     by_centroids : whether voters are centroids, each told by the training item nearest to it
     """
 
@@ -62,6 +63,7 @@ class Vote:
     score: float
     voters: list[Voter]
     linear: dict[str, float] = field(default_factory=dict)
+    note: str = ""
     by_centroids: bool = False
 
     @property
@@ -112,6 +114,7 @@ def explain(
                 _score(explanation, code),
                 _voters(model, explanation, code),
                 _linear_head(model, explanation),
+                predicted.notes[i],
                 getattr(model.last_step, "_of_centroids", False),
             )
         )
@@ -192,7 +195,7 @@ def as_lines(vote: Vote, most: int) -> list[str]:
     wide = max([len(voter.label) for voter in vote.voters[:most]], default=0)
     lines = [
         f"Item: {vote.name}",
-        f"Said: {vote.said}{sure}",
+        f"Said: {vote.said}{sure}{f'; the item is {vote.note}' if vote.note else ''}",
         f"Votes about {vote.about}: {in_favour:+.4f} for, {against:+.4f} against, score {vote.score:+.4f}",
         *_linear_lines(vote),
         vote.summary(most),

@@ -19,6 +19,7 @@ from nearboost.models import Model, ModelFileError, origins_of
 from nearboost.models.files import check_can_be_saved
 from nearboost.models.items import LabelledRows, described_part
 from nearboost.models.model import as_floats
+from nearboost.models.novelty import learn_novelty
 
 BY_GROUP = "by group"  # items of a group stayed together
 
@@ -123,8 +124,9 @@ def fit_parts(
         fitted.set_params(verbose=0)
     if before:
         fitted = Pipeline([*before, (name, fitted)])
+    novelty = learn_novelty(rows, kept.groups)
     facts = facts | {"items": len(kept), "skipped": len(found.skipped), "folds": BY_GROUP if groups else None}
-    model = Model(transformer, fitted, classes, None, facts, found.marks(n_jobs))
+    model = Model(transformer, fitted, classes, None, facts, found.marks(n_jobs), novelty=novelty)
     return Fitted(with_origins(model, found, labels, thumbnails, n_jobs, verbose), found.skipped)
 
 

@@ -14,6 +14,7 @@ from nearboost.base.schema import PLAIN, Schema
 from nearboost.base.validation import float_type
 from nearboost.features.extraction import images_to_rows
 from nearboost.models.files import load
+from nearboost.models.novelty import Novelty
 from nearboost.models.origins import Origins
 from nearboost.models.prediction import Prediction
 from nearboost.models.steps import check_fit, wanted_by
@@ -76,6 +77,8 @@ class Model:
         Marks of all training items, see `make_marks`; None in older files.
     cells : dict or None
         Of a model of cells: channels, size of a pixel, and settings of segmentation and features, by name.
+    novelty : Novelty or None
+        What tells how unusual an item is; None in older files and of few items.
     """
 
     features: Any
@@ -85,6 +88,7 @@ class Model:
     facts: dict[str, Any]
     marks: NDArray[np.uint64] | None = None
     cells: dict[str, Any] | None = None
+    novelty: Novelty | None = None
 
     model_schema: ClassVar[Schema] = Schema(
         {
@@ -95,8 +99,9 @@ class Model:
             "facts": PLAIN,
             "marks": Nullable(Array("uint64", (None,))),
             "cells": Nullable(PLAIN),
+            "novelty": Nullable(Part(("Novelty",))),
         },
-        optional=("marks", "cells"),
+        optional=("marks", "cells", "novelty"),
         check=_check_entries,
     )
 
@@ -111,6 +116,9 @@ class Model:
             raise ValueError("The classes of a model must have different names.")
         if self.origins is not None and not self.origins.has_labels_of(len(self.classes)):
             raise ValueError("The training items of a model must be of its classes.")
+        seen = getattr(self.last_step, "n_features_in_", None)
+        if self.novelty is not None and self.novelty.n_features != seen:
+            raise ValueError("The novelty of a model must be that of rows as its classifier sees them.")
         if self.features is not None:
             check_fit(self.features, self.classifier)
         whole = (self.classifier,) if self.features is None else (self.features, self.classifier)
@@ -182,11 +190,13 @@ class Model:
         Returns
         -------
         Prediction
-            Labels and probabilities.
+            Labels and probabilities, and how unusual the rows are, where the model knows.
         """
-        answers, probabilities = self._answer(self.before_last_step(rows))
+        seen = self.before_last_step(rows)
+        answers, probabilities = self._answer(seen)
         labels = answers if answers.ndim == 2 else np.array(self.classes)[answers]
-        return Prediction(np.arange(len(rows), dtype=np.int64), labels, probabilities, {}, self.classes)
+        usual = None if self.novelty is None else self.novelty.shares(seen)
+        return Prediction(np.arange(len(rows), dtype=np.int64), labels, probabilities, {}, self.classes, usual)
 
     def _answer(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         """Labels and probabilities, from one search where the classifier knows how."""

@@ -40,6 +40,7 @@ _OURS = {
     "nearboost.metric.itml": ("ITML",),
     "nearboost.metric.landmarks": ("LandmarkMap",),
     "nearboost.models.model": ("Model",),
+    "nearboost.models.novelty": ("Novelty",),
     "nearboost.models.origins": ("Origins",),
 }
 _THEIRS = {

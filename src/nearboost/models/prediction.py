@@ -1,11 +1,13 @@
 """What a model says of some items, and the same as columns of a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nearboost.models.novelty import NOTE, UNLIKE
 
 Columns = dict[str, list[Any]]
 
@@ -26,6 +28,8 @@ class Prediction:
         What was wrong with each skipped item, by position.
     classes : tuple of str
         Class names.
+    typicality : ndarray of shape (n_described,) or None, default=None
+        Share of training items that are as unusual as each item, or more, if the model knows.
     """
 
     places: NDArray[np.int64]
@@ -33,6 +37,14 @@ class Prediction:
     probabilities: NDArray[np.float64] | None
     skipped: dict[int, str]
     classes: tuple[str, ...]
+    typicality: NDArray[np.float64] | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know of each item: that it is unlike the training items, or nothing."""
+        if self.typicality is None:
+            return [""] * len(self.places)
+        return [NOTE if share < UNLIKE else "" for share in self.typicality.tolist()]
 
     def top(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The n most probable classes of each item.
@@ -69,9 +81,33 @@ def prediction_columns(
     reject_below : marks items whose best probability is smaller
     """
     columns: Columns = {"name": [names[place] for place in prediction.places.tolist()]}
-    if prediction.labels.ndim == 2:
-        return columns | _several_labels(prediction, top, reject_below)
-    columns["label"] = [str(label) for label in prediction.labels]
+    several = prediction.labels.ndim == 2
+    columns |= (_several_labels if several else _one_label)(prediction, top, reject_below)
+    if prediction.typicality is not None:
+        columns["typicality"] = prediction.typicality.tolist()
+    return columns | {"note": prediction.notes}
+
+
+def with_skipped(
+    columns: Columns, prediction: Prediction, reasons: Mapping[int, str], names: Sequence[str]
+) -> Columns:
+    """The same with a line for each item that was given, in that order; ``reasons`` say why some were skipped."""
+    line_of = {place: line for line, place in enumerate(prediction.places.tolist())}
+    places = sorted([*line_of, *reasons])
+    whole = {
+        name: [column[line_of[place]] if place in line_of else None for place in places]
+        for name, column in columns.items()
+    }
+    whole["name"] = [names[place] for place in places]
+    whole["note"] = [
+        note if place in line_of else f"skipped: {reasons[place]}"
+        for place, note in zip(places, whole["note"], strict=True)
+    ]
+    return whole
+
+
+def _one_label(prediction: Prediction, top: int, reject_below: float | None) -> Columns:
+    columns: Columns = {"label": [str(label) for label in prediction.labels]}
     chances = prediction.probabilities
     if chances is None:
         if top > 1 or reject_below is not None:
