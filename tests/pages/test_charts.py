@@ -7,8 +7,8 @@ import pytest
 
 from compare.reading import Page
 from nearboost.measures.differences import Summary
-from nearboost.pages import charts, numbers
-from nearboost.pages.charts import FRAME, Point, reliability, trade_off, undominated
+from nearboost.pages import matrix, numbers
+from nearboost.pages.charts import FRAME, Point, learning_curves, reliability, trade_off, undominated
 from nearboost.pages.svg import Axis, axis_around, text_width
 
 NAN = float("nan")
@@ -51,7 +51,7 @@ def test_axis_may_run_downwards():
 
 POINTS = [
     Point("cheap", 10, 0.70),
-    Point("best", 100, 0.90, deviation=0.01, best=True),
+    Point("best", 100, 0.90, interval=(0.88, 0.91), best=True),
     Point("beaten", 200, 0.80),
     Point("dear", 10000, 0.95),
 ]
@@ -115,11 +115,14 @@ def test_accuracy_of_one_hundred_is_the_last_tick():
 
 
 def test_reliability_curve():
-    page = drawn(reliability([[0.25, 0.3, 10], [None, None, 0], [0.75, 0.6, 90], [1.0, 1.0, 40]], "n3"))
+    bins = [[0.25, 0.3, 10, 0.1, 0.6], [None, None, 0], [0.75, 0.6, 90], [1.0, 1.0, 40]]
+    page = drawn(reliability(bins, "n3"))
     dots = page.all("circle")
-    radii = [float(dot["attributes"]["r"]) for dot in dots]
     assert len(dots) == 3, "an empty bin is no point"
-    assert np.argmax(radii) == 1
+    heights = [float(column["attributes"]["height"]) for column in page.all("rect", class_="column")]
+    assert heights == pytest.approx([heights[1] / 9, heights[1], heights[1] * 4 / 9], abs=0.02), "as many as items"
+    assert len(page.all("path", class_="whisker")) == 1, "where an interval is known"
+    assert "25.0 % sure, 30.0 % right (10.0 to 60.0), 10 items" in [title["text"] for title in page.all("title")]
     assert "75.0 % sure, 60.0 % right, 90 items" in [title["text"] for title in page.all("title")]
     x = [float(dot["attributes"]["cx"]) for dot in dots]
     assert (x[1] - x[0]) == pytest.approx(2 * (x[2] - x[1]), abs=0.05)
@@ -127,9 +130,26 @@ def test_reliability_curve():
     assert reliability([[float("nan"), 0.5, 3]], "n3") is None
 
 
+def test_learning_curves_have_their_names_at_the_end():
+    """Lines that end together have names one below the other, in the order of their ends, within the frame."""
+    curves = {
+        f"method {i}": [Point(f"method {i}", n, 0.5 + 0.001 * i + n / 1000, (0.4, 0.9)) for n in (10, 20, 100)]
+        for i in range(12)
+    }
+    page = drawn(learning_curves(curves, "method 3", "Training items", "Accuracy, %"))
+    names = page.all("text", class_="label")
+    heights = [float(name["attributes"]["y"]) for name in names]
+    assert [name["text"] for name in names] == [f"method {i}" for i in reversed(range(12))], "the best on top"
+    assert min(np.diff(heights)) >= 13
+    assert FRAME.top <= min(heights) < max(heights) <= FRAME.bottom + 5
+    assert len({name["attributes"]["x"] for name in names}) == 1
+    assert [name["text"] for name in page.all("text", class_="strong")] == ["method 3"]
+    assert learning_curves({"a": [Point("a", 1, 0.5)]}, "a", "x", "y") is None
+
+
 def test_confusion_matrix_with_numbers():
     counts = [[8, 2, 0], [0, 10, 0], [1, 0, 9]]
-    page = drawn(charts.confusion_matrix(["a", "b", "c<d>"], counts))
+    page = drawn(matrix.confusion_matrix(["a", "b", "c<d>"], counts))
     assert [t["text"] for t in page.all("text", class_="count")] == ["8", "2", "10", "1", "9"]
     assert [t["text"] for t in page.all("text", class_="on")] == ["8", "10", "9"]
     tiles = sum(path["attributes"]["d"].count("M") for path in page.all("path", class_="heat"))
@@ -140,7 +160,7 @@ def test_confusion_matrix_with_numbers():
 
 
 def test_colour_follows_the_share_of_the_row():
-    page = drawn(charts.confusion_matrix(["a", "b"], [[990, 10], [5, 5]]))
+    page = drawn(matrix.confusion_matrix(["a", "b"], [[990, 10], [5, 5]]))
     opacity = {}
     for path in page.all("path", class_="heat"):
         for x, y in re.findall(r"M(\S+) (\S+?)h", path["attributes"]["d"]):
@@ -154,19 +174,19 @@ def test_confusion_of_many_classes_has_few_elements():
     n = 397
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 3, (n, n)) + 50 * np.eye(n, dtype=int)
-    page = drawn(charts.confusion_matrix([f"class {i}" for i in range(n)], counts.tolist()))
+    page = drawn(matrix.confusion_matrix([f"class {i}" for i in range(n)], counts.tolist()))
     assert len(page.elements) < 100
     assert not page.all("text", class_="count")
     assert [t["text"] for t in page.all("text")][::2] == [str(i) for i in range(20, 398, 20)]
 
 
 def test_no_confusion_without_items():
-    assert charts.confusion_matrix(["a", "b"], [[0, 0], [0, 0]]) is None
-    assert charts.most_confused(["a", "b"], [[3, 0], [0, 0]]) == []
+    assert matrix.confusion_matrix(["a", "b"], [[0, 0], [0, 0]]) is None
+    assert matrix.most_confused(["a", "b"], [[3, 0], [0, 0]]) == []
 
 
 def test_most_confused():
-    pairs = charts.most_confused(["a", "b", "c"], [[5, 3, 0], [3, 0, 0], [1, 0, 9]], most=2)
+    pairs = matrix.most_confused(["a", "b", "c"], [[5, 3, 0], [3, 0, 0], [1, 0, 9]], most=2)
     assert [(p.truth, p.said, p.count, p.share) for p in pairs] == [("b", "a", 3, 1.0), ("a", "b", 3, 3 / 8)]
 
 
@@ -192,5 +212,5 @@ def test_numbers_as_text(write, value, text):
 )
 def test_unknown_measures(unknown):
     assert numbers.mean(unknown) is None
-    assert numbers.deviation(unknown) is None
-    assert numbers.with_deviation(unknown) == "–"
+    assert numbers.interval(unknown) is None
+    assert numbers.with_interval(unknown) == "–"
