@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import SVC, LinearSVC
 
 from nearboost.base.errors import UsageError
@@ -64,7 +64,7 @@ def test_names_with_settings():
     fixed = find_method("rbf-svm:C=7").make()
     assert fixed.grid == {"gamma": (0.25, 1, 4)}
     assert fixed.estimator.C == 7
-    assert isinstance(find_method("linear-svm:C=0.5").make(), LinearSVC)  # nothing left to choose
+    assert isinstance(find_method("linear-svm:C=0.5").make().estimator, LinearSVC)  # nothing left to choose
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,16 @@ def test_a_tuned_one_answers_like_its_best():
     tuned = METHODS["rbf-svm"].make(0, 1).fit(X, y)
     alone = clone(tuned.best_estimator_).fit(X, y)
     np.testing.assert_array_equal(tuned.decision_function(X), alone.decision_function(X))
-    assert not hasattr(tuned, "predict_proba")
+    np.testing.assert_array_equal(tuned.predict_proba(X), alone.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_probabilities(name):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    model = METHODS[name].make(0, 1).fit(X[:120], y[:120])
+    probabilities = model.predict_proba(X[120:200])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X[120:200]))
 
 
 def test_single_rows_of_classes_leave_nothing_to_choose():

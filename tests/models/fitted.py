@@ -26,6 +26,7 @@ from sklearn.svm import SVC, LinearSVC
 import nearboost as nb
 from features.pictures import picture
 from nearboost import features as nf
+from nearboost.ensemble.calibrated import CalibratedScores
 from nearboost.features.pixels import SmallGrey
 
 WORDS = np.array(["nought", "one", "two", "three"])
@@ -89,6 +90,7 @@ CLASSIFIERS = {
     "split pipelines": lambda: nb.SplitClassifier(
         make_pipeline(StandardScaler(), nb.KNNClassifier(5)), 2, posterior="predict_proba"
     ),
+    "calibrated svc": lambda: CalibratedScores(SVC()),
     "sklearn knn": lambda: KNeighborsClassifier(algorithm="brute"),
     "centroid": lambda: NearestCentroid(),
     "logistic": lambda: LogisticRegression(),

@@ -46,6 +46,7 @@ class Method:
     grid : values to choose from by folds of the training rows (see `Tuned`), and the units they are in
     by_products : whether it sees rows by their products alone, which makes choosing from the grid cheaper
     one_vs_rest : whether each class is learned against the rest, because the class itself knows no better way
+    calibrated : whether it has scores alone, which are given a temperature
     slow : whether it is left out unless asked for
     multilabel : whether it takes a matrix of labels
     savable : whether a model file can hold it
@@ -61,6 +62,7 @@ class Method:
     units: Mapping[str, str] | None = None
     by_products: bool = False
     one_vs_rest: bool = False
+    calibrated: bool = False
     slow: bool = False
     multilabel: bool = False
     savable: bool = True
@@ -79,6 +81,10 @@ class Method:
             from sklearn.multiclass import OneVsRestClassifier
 
             return OneVsRestClassifier(seeded(estimator, seed, n_jobs), n_jobs=n_jobs)
+        if self.calibrated:
+            from nearboost.ensemble.calibrated import CalibratedScores
+
+            return CalibratedScores(seeded(estimator, seed, n_jobs), random_state=seed)
         return seeded(estimator, seed, n_jobs)
 
     def tuned(self, estimator: Any, seed: int = 0, n_jobs: int | None = None) -> Any:
@@ -91,6 +97,7 @@ class Method:
             self.grid or {},
             units=self.units,
             by_products=self.by_products,
+            calibrated=self.calibrated,
             random_state=seed,
             n_jobs=n_folds_at_once,
         )
@@ -291,6 +298,7 @@ _TABLE = (
         grid=PENALTIES,
         units={"C": "norm"},
         by_products=True,
+        calibrated=True,
     ),
     Method(
         "rbf-svm",
@@ -301,6 +309,7 @@ _TABLE = (
         grid=KERNELS,
         units={"gamma": "variance"},
         by_products=True,
+        calibrated=True,
     ),
     Method(
         "sgd",

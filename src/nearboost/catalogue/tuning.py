@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.threads import one_matrix_thread
+from nearboost.ensemble.calibrated import CalibratedScores
 from nearboost.problem.held_out import spread_folds
 
 NO_LENGTH = 1e-12  # of the largest squared length: what rounding leaves of a direction that does not exist
@@ -22,7 +23,8 @@ NO_LENGTH = 1e-12  # of the largest squared length: what rounding leaves of a di
 
 def _best_has(name: str) -> Any:
     def check(tuned: "Tuned") -> bool:
-        getattr(getattr(tuned, "best_estimator_", tuned.estimator), name)
+        if not (name == "predict_proba" and tuned.calibrated):
+            getattr(getattr(tuned, "best_estimator_", tuned.estimator), name)
         return True
 
     return check
@@ -40,6 +42,7 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         number of features times their variance
     by_products : whether the classifier sees rows by their products alone, as machines of support vectors do; the
         grid is then tried on rows of as few features as there are rows, where products are the same
+    calibrated : whether the best one, which has scores alone, is given probabilities by its held-out scores
     n_folds : folds; they do not divide groups where groups are given, nor rows that are equal
     random_state : seed of the folds; None is 0
     n_jobs : threads, which fit some folds at once
@@ -68,6 +71,7 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         *,
         units: Mapping[str, str] | None = None,
         by_products: bool = False,
+        calibrated: bool = False,
         n_folds: int = 3,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -76,6 +80,7 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.grid = grid
         self.units = units
         self.by_products = by_products
+        self.calibrated = calibrated
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -90,7 +95,11 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             rows = in_their_span(np.asarray(X)) if self.by_products else X
             self.best_params_ = self._search(grid, folds, rows, labels)
-        self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, labels)
+        best = clone(self.estimator).set_params(**self.best_params_)
+        if self.calibrated:
+            self.best_estimator_ = CalibratedScores(best, random_state=self.random_state).fit(X, labels, groups)
+        else:
+            self.best_estimator_ = best.fit(X, labels)
         self.classes_, self.n_features_in_ = self.best_estimator_.classes_, self.best_estimator_.n_features_in_
         return self
 

@@ -12,6 +12,7 @@ _OURS = {
     "nearboost.boosting.mlnn": ("MLNNClassifier",),
     "nearboost.boosting.n3": ("N3Classifier",),
     "nearboost.boosting.unn": ("UNNClassifier",),
+    "nearboost.ensemble.calibrated": ("CalibratedScores",),
     "nearboost.ensemble.nearboost": ("NearBoostClassifier",),
     "nearboost.ensemble.split": ("SplitClassifier",),
     "nearboost.features.bags": ("BagOfFeatures",),

@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from nearboost.catalogue.descriptors import Descriptor
 from nearboost.catalogue.methods import find_method, grid_of
 from nearboost.datasets import open_dataset
+from nearboost.ensemble.calibrated import CalibratedScores
 from nearboost.models.fitting import fit_parts
 from nearboost.models.model import Model
 from nearboost.models.sources import with_sources
@@ -72,6 +73,8 @@ def tuner_of(model: Model, classifier: Any, n_jobs: int | None = None) -> Any:
     if not grid_of(name):
         return None
     method = find_method(name)
+    if isinstance(classifier, CalibratedScores):  # what is calibrated is chosen, and calibrated again
+        classifier = classifier.estimator
     if type(classifier) is not method.kind():  # a model that was put together by hand
         return None
     return method.tuned(clone(classifier), model.facts.get("seed", 0), n_jobs)

@@ -1,0 +1,81 @@
+"""Probabilities of classifiers that have scores alone."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.linear_model import LinearRegression, RidgeClassifier
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nearboost import load, save
+from nearboost.ensemble.calibrated import CalibratedScores
+from nearboost.problem.calibration import fit_calibration
+from nearboost.problem.held_out import spread_folds
+
+
+@parametrize_with_checks([CalibratedScores(LinearSVC())])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_temperature_is_that_of_scores_by_other_folds(n_classes):
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    X, y = X[:150] + np.random.default_rng(0).normal(scale=9, size=(150, 64)), y[:150]
+    folds, machine = spread_folds(X, y, None, 5, 0), SVC(C=0.1)
+    scores = [machine.fit(X[folds != f], y[folds != f]).decision_function(X[folds == f]) for f in range(5)]
+    scores, order = np.concatenate(scores), np.concatenate([np.flatnonzero(folds == f) for f in range(5)])
+    expected = fit_calibration(scores.reshape(150, -1), y[order])
+    model = CalibratedScores(machine).fit(X, y)
+    assert (model.temperature_, model.uniform_share_) == (expected.temperature, expected.uniform_share)
+    whole = machine.fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    np.testing.assert_array_equal(
+        model.predict_proba(X), expected.probabilities(whole.decision_function(X).reshape(150, -1))
+    )
+    np.testing.assert_array_equal(model.voters_, np.sort(whole.support_))
+
+
+@pytest.mark.parametrize("estimator", [SVC(C=10), LinearSVC(), RidgeClassifier()])
+def test_accuracy_and_log_loss(estimator):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    model = CalibratedScores(estimator).fit(X[::2], y[::2])
+    assert model.held_out_accuracy_ == pytest.approx(model.score(X[1::2], y[1::2]), abs=0.03)
+    assert log_loss(y[1::2], model.predict_proba(X[1::2])) < 0.16  # measured: at most .14
+
+
+def test_classes_that_a_fold_does_not_know():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:60], y[:60]
+    y[7] = 11
+    model = CalibratedScores(SVC()).fit(X, y)
+    assert model.uniform_share_ == 1 / 61  # the single row has nothing to be judged by
+    assert model.predict_proba(X).shape == (60, 11)
+
+
+def test_single_rows_of_classes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = CalibratedScores(LinearSVC()).fit(np.eye(3), [0, 1, 2])
+    assert np.isnan(model.held_out_accuracy_)
+    with pytest.warns(UserWarning, match="at least two samples of each class") as caught:
+        probabilities = model.predict_proba(np.eye(3))
+    assert len(caught) == 1
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), [0, 1, 2])
+    assert probabilities.min() > 1 / 6
+
+
+def test_what_cannot_be_calibrated(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    with pytest.raises(ValueError, match="LinearRegression has no decision_function"):
+        CalibratedScores(LinearRegression()).fit(X, y)
+    with pytest.raises(ValueError, match="gives 45 scores for 10 classes"):
+        CalibratedScores(SVC(decision_function_shape="ovo")).fit(X[:200], y[:200])
+    model = CalibratedScores(LinearSVC()).fit(X[:200], y[:200])
+    save(model, tmp_path / "model.nb")
+    np.testing.assert_array_equal(load(tmp_path / "model.nb").predict_proba(X), model.predict_proba(X))
