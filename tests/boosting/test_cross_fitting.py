@@ -250,6 +250,57 @@ def test_one_wrong_label_does_not_take_the_confidence_of_all(make, n_rows):
     assert 1 - 3 / n_rows < less_sure < sure
 
 
+BOOSTED = [N3Classifier(), UNNClassifier(), MLNNClassifier(), MAPBoostClassifier()]
+
+
+@pytest.mark.parametrize("model", BOOSTED)
+def test_copies_do_not_judge_each_other(model):
+    """Every row is there twice, and three labels of ten are wrong: more than seven of ten cannot be known."""
+    rng = np.random.default_rng(0)
+    once = rng.normal(size=(150, 2))
+    wrong = rng.random(150) < 0.3
+    X, y = np.repeat(once, 2, axis=0), np.repeat((once[:, 0] > 0) ^ wrong, 2)
+    assert 0.5 < clone(model).fit(X, y).held_out_accuracy_ < 0.8
+    if model.start == "vote":
+        with pytest.warns(UserWarning, match="no copy of theirs"):
+            alone = clone(model).set_params(n_neighbors=1).fit(X, y)
+        assert np.isnan(alone.held_out_accuracy_)
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.filterwarnings("ignore:No example was given a weight")
+@pytest.mark.parametrize("model", BOOSTED)
+def test_one_row_of_each_class_tells_nothing_of_new_rows(model):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    with pytest.warns(UserWarning, match="unknown") as told:
+        fitted = clone(model).fit(X, np.arange(30))
+    assert len([one for one in told if "unknown" in str(one.message)]) == 1
+    assert np.isnan(fitted.held_out_accuracy_)
+    assert fitted.held_out_rows_.shape == (0,)
+    assert fitted.held_out_proba_.shape == (0, 30)
+    p = fitted.predict_proba(X + 0.01)
+    assert p.min() >= 1 / 60
+    if model.start == "vote":
+        assert fitted.score(X + 0.01, np.arange(30)) == 1
+
+
+def test_a_few_prototypes_leave_no_class_out():
+    """Held out with one of its two rows, a class is known by the other alone, which covers nobody."""
+    rng = np.random.default_rng(0)
+    centers, y = rng.normal(size=(300, 10)), np.repeat(np.arange(300), 2)
+    model = N3Classifier(n_prototypes=0.5).fit(centers[y] + 0.05 * rng.normal(size=(600, 10)), y)
+    assert sorted(model._data.labels.classes()[model.prototypes_]) == list(range(300))
+    assert model.held_out_accuracy_ > 0.95
+
+
+@pytest.mark.parametrize("model", BOOSTED)
+def test_no_class_is_ruled_out(model):
+    X, y = make_blobs(120, centers=3, cluster_std=0.3, random_state=0)
+    p = clone(model).fit(X, y).predict_proba(X)
+    assert p.min() >= (1 - 1e-9) / 122 / 3
+    assert log_loss(y, p) < 0.1
+
+
 def test_copies_are_held_out_together(monkeypatch):
     """Else weights would be learned from the label of a held-out row's copy."""
     seen = []

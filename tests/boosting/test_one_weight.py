@@ -129,8 +129,9 @@ def test_scores_are_symmetric_codes_times_weights():
             P = np.einsum("qk,qkc->qc", alpha[found.indices] * K, (y[found.indices] == 1).astype(float))
             P = np.where(mass > 0, P / np.where(mass > 0, mass, 1), prior)
             h = np.where(mass > 0, h / np.where(mass > 0, mass, 1), h)
-            np.testing.assert_allclose(model.predict_proba(rows), P, rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(model.class_posteriors(rows), P, rtol=1e-12, atol=1e-12)
+            sharp = model.set_params(calibration="posterior").fit(X, classes)
+            np.testing.assert_allclose(sharp.predict_proba(rows), P, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(model.decision_function(rows), h, rtol=1e-12, atol=1e-12)
 
 
@@ -302,7 +303,7 @@ def test_label_matrices_need_one_versus_all(cls):
 @QUIET
 def test_nobody_to_vote_is_the_prior():
     X, classes = random_rows(26, m=90, n_classes=3)
-    model = MAPBoostClassifier(5, n_rounds=0).fit(X, classes)
+    model = MAPBoostClassifier(5, n_rounds=0, calibration="posterior").fit(X, classes)
     np.testing.assert_allclose(model.predict_proba(X[:4]), np.tile(np.bincount(classes) / 90, (4, 1)), rtol=1e-12)
     assert (model.predict(X) == np.bincount(classes).argmax()).all()
     silent = MLNNClassifier(5, n_rounds=0).fit(X, classes)

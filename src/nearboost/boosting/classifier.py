@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -33,7 +34,14 @@ from nearboost.neighbors import (
     keep_rows,
     repair_graph,
 )
-from nearboost.problem.calibration import Calibration, Probabilities, calibrate, exact_match
+from nearboost.problem.calibration import (
+    Calibration,
+    Probabilities,
+    calibrate,
+    doubt_of,
+    exact_match,
+    warn_uncalibrated,
+)
 from nearboost.problem.held_out import deal_folds, find_seed, whole_groups
 from nearboost.problem.targets import (
     GivenRows,
@@ -179,6 +187,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         folds = []
         if needs_folds:
             folds = deal_folds(data.labels, whole_groups(data.X, data.groups), recipe.generator())
+            if not folds and recipe.choose_rounds and recipe.start == "vote":
+                recipe = replace(recipe, n_rounds=0)  # nobody can tell whether learning helps
         outcome = train(data, graph, recipe, folds)
         for name in [name for name in vars(self) if name.startswith("held_out_") or name == "exact_coefficients_"]:
             delattr(self, name)  # of an earlier fit
@@ -208,22 +218,25 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         """Temperature, held-out scores and accuracy from the held-out folds."""
         rows, scores = outcome.held_out_rows, outcome.held_out_scores
         labels, weight = self._data.labels.take(rows), self._data.weights.product[rows]
-        temperature, intercept = 1.0, np.zeros(labels.n_columns)
-        if len(rows) and self.calibration == "temperature":
-            calibration, intercept = calibrate(scores, labels, weight)
-            temperature = calibration.temperature
-        self._calibration = self._make_calibration(temperature)
-        self.temperature_, self.intercept_ = temperature, intercept
-        if not len(rows):
+        calibration, self.intercept_ = self._uncalibrated(), np.zeros(labels.n_columns)
+        if self.calibration == "temperature":
+            if len(rows):
+                calibration, self.intercept_ = calibrate(scores, labels, weight)
+            else:
+                warn_uncalibrated()
+                calibration = Calibration(1.0, doubt_of(0), labels.multilabel)
+        self._calibration, self.temperature_ = calibration, getattr(calibration, "temperature", 1.0)
+        if not len(rows) and self.calibration is None:
             return
-        scores = scores + intercept
+        scores = scores + self.intercept_
         self.held_out_risk_ = outcome.held_out_risk
-        self.held_out_accuracy_ = exact_match(scores, labels)
+        self.held_out_accuracy_ = exact_match(scores, labels) if outcome.is_judged else np.nan
         self.held_out_rows_ = self._kept[rows]
         self.held_out_scores_ = csr_array(scores)
 
-    def _make_calibration(self, temperature: float) -> Probabilities:
-        return Calibration(temperature, multilabel=self._labels.multilabel)
+    def _uncalibrated(self) -> Probabilities:
+        """Scores as probabilities without held-out rows."""
+        return Calibration(1.0, multilabel=self._labels.multilabel)
 
     def _prepare_queries(self, outcome: Outcome, recipe: Recipe) -> None:
         """Everything a query needs: what is searched, who may vote, and what voters add to scores."""
@@ -258,8 +271,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         """The rule that says what coefficients mean."""
         return self._make_step_rule()
 
-    def _restore_calibration(self, kind: str) -> Probabilities:
-        return Calibration(self.temperature_, multilabel=self._labels.multilabel)
+    def _restore_calibration(self, kind: str, uniform_share: float) -> Probabilities:
+        return Calibration(self.temperature_, uniform_share, self._labels.multilabel)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -322,10 +335,11 @@ def warn_of_doubts(outcome: Outcome, recipe: Recipe) -> None:
             f"No example was given a weight in {outcome.n_rounds} rounds, so every row gets the same answer; "
             "give n_rounds, or check that rows of one class are among each other's neighbours."
         )
-    elif outcome.n_reached < n_held_out / 2:
+    elif n_held_out and not outcome.is_judged:
         doubts.append(
-            f"Only {outcome.n_reached} of {n_held_out} held-out rows had a voter with a weight, so held-out "
-            "figures and rounds chosen by them say little; use more neighbours or more groups, or give n_rounds."
+            f"Only {outcome.n_reached} of {n_held_out} held-out rows had a voter with a weight that is no copy of "
+            "theirs, so the held-out accuracy is unknown (NaN) and rounds chosen by them say little; use more "
+            "neighbours or more groups, or give n_rounds."
         )
     if from_few and recipe.n_prototypes is None and recipe.start == "vote":
         doubts.append(

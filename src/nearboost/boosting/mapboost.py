@@ -90,9 +90,10 @@ class MAPBoostClassifier(WeightForAll):
         if ``n_prototypes`` is given, else "all".
     early_stopping : bool, default=False
         Stop at the round with the lowest risk on the held-out folds.
-    calibration : {"posterior", "temperature", None}, default="posterior"
-        How `predict_proba` is made: P(c|x) as published, or the softmax of the scores over a temperature fitted on
-        held-out folds. None is "posterior" without held-out folds; the ``held_out_`` attributes are then absent.
+    calibration : {"temperature", "posterior", None}, default="temperature"
+        How `predict_proba` is made: the softmax of the scores over a temperature fitted on held-out folds, with a
+        small share for every class; or P(c|x) as published, which is sharp, often exactly 0 or 1. None is
+        "posterior" without held-out folds; the ``held_out_`` attributes are then absent.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -162,7 +163,7 @@ class MAPBoostClassifier(WeightForAll):
     """
 
     _normalised = True
-    _calibrations = ("posterior", "temperature", None)
+    _calibrations = ("temperature", "posterior", None)
 
     def __init__(
         self,
@@ -180,7 +181,7 @@ class MAPBoostClassifier(WeightForAll):
         search: str = "exact",
         vote_from: str = "auto",
         early_stopping: bool = False,
-        calibration: str | None = "posterior",
+        calibration: str | None = "temperature",
         n_jobs: int | None = None,
         random_state: int | None = None,
         verbose: int = 0,
@@ -223,13 +224,11 @@ class MAPBoostClassifier(WeightForAll):
     def _make_vote_rule(self) -> VoteRule:
         return KernelVotes(ESTIMATORS[self.estimator], self.sigma, density=True)
 
-    def _make_calibration(self, temperature: float) -> Probabilities:
-        if self.calibration == "temperature":
-            return super()._make_calibration(temperature)
+    def _uncalibrated(self) -> Probabilities:
         return self._posterior()
 
-    def _restore_calibration(self, kind: str) -> Probabilities:
-        return self._posterior() if kind == "posterior" else super()._restore_calibration(kind)
+    def _restore_calibration(self, kind: str, uniform_share: float) -> Probabilities:
+        return self._posterior() if kind == "posterior" else super()._restore_calibration(kind, uniform_share)
 
     def _posterior(self) -> MapPosterior:
         return MapPosterior(2 if self._was_one_vs_all else self._labels.n_classes, self._labels.multilabel)

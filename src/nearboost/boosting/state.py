@@ -64,9 +64,10 @@ LEARNED: dict[str, Spec] = {
 HELD_OUT: dict[str, Spec] = {
     "held_out_rows_": Array("int64", ("n_held_out",), low=0),
     "held_out_scores_": Csr(("n_held_out", "n_columns")),
-    "held_out_accuracy_": Number(low=0, high=1),
+    "held_out_accuracy_": Number(low=0, high=1, finite=False),  # NaN where it cannot be known
     "held_out_risk_": Nullable(Array("float64", (None,), finite=False)),
 }
+OPEN: dict[str, Spec] = {"uniform_share": Number(low=0, high=1)}  # of the calibration; older files have none
 TRAINING: dict[str, Spec] = {
     "sample_weight": Array("float64", ("n_voters",), above=0),
     "class_weight_of_rows": Array("float64", ("n_voters",), low=0),
@@ -96,7 +97,7 @@ FRACTIONS = Fields(
 
 def boosted(**more: Spec) -> Schema:
     """The schema of a boosted classifier; ``more`` are entries of its own, which need not be there."""
-    optional = {**HELD_OUT, **TRAINING, **GIVEN, **OF_CENTROIDS, **more}
+    optional = {**HELD_OUT, **OPEN, **TRAINING, **GIVEN, **OF_CENTROIDS, **more}
     return of_rows({**ROWS, **CLASSES, **VOTERS, **LEARNED, **optional}, tuple(optional), check=check_boosted)
 
 
@@ -168,6 +169,7 @@ def collect_boosted(model: Any) -> dict[str, Any]:
         public["diagnostics_"] = [asdict(one) for one in public["diagnostics_"]]
     if "exact_coefficients_" in public:
         public["exact_coefficients_"] = [_as_texts(table) for table in public["exact_coefficients_"]]
+    calibration = model._calibration
     return {
         **public,
         **_collect_votes(rule),
@@ -182,7 +184,8 @@ def collect_boosted(model: Any) -> dict[str, Any]:
         "only_prototypes_vote": model._may_vote is not None,
         "metric": model.metric if search is None else search.rows.metric,
         "search": model.search if search is None else search.method,
-        "calibrated_by": "temperature" if isinstance(model._calibration, Calibration) else "posterior",
+        "calibrated_by": "temperature" if isinstance(calibration, Calibration) else "posterior",
+        "uniform_share": calibration.uniform_share if isinstance(calibration, Calibration) else 0.0,
     }
 
 
@@ -220,7 +223,7 @@ def restore_boosted(model: Any, state: Mapping[str, Any]) -> None:
     model._of_centroids = state.get("of_centroids", False)
     model._may_vote = positions if state["only_prototypes_vote"] else None
     model._vote_rule = restore_vote_rule(state, model.n_jobs)
-    model._calibration = model._restore_calibration(state["calibrated_by"])
+    model._calibration = model._restore_calibration(state["calibrated_by"], state.get("uniform_share", 0.0))
     coefficients = coefficients_of_voters(state)
     rule = model._restore_step_rule()
     model._leverage = rule.leverage(coefficients, model._voter_labels, model._start, model._prior)

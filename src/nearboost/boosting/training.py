@@ -31,7 +31,7 @@ from nearboost.boosting.engine import (
 from nearboost.boosting.newton import rank_examples, ranking_width
 from nearboost.losses import Loss
 from nearboost.neighbors import Neighbors, NeighborSearch
-from nearboost.problem.held_out import FEW_ROWS, best_scores
+from nearboost.problem.held_out import FEW_ROWS, best_scores, most_groups
 from nearboost.problem.targets import ExampleWeights, TrainingSet, count_outside
 from nearboost.votes import VoteRule, Votes, cast_votes, votes_from_neighbors
 
@@ -138,11 +138,14 @@ def choose_voters(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, 
 def choose_examples(
     data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe
 ) -> NDArray[np.int64]:
-    """The examples that are of most use, so many as are asked for."""
+    """The examples that are of most use, so many as are asked for; of each class one, if these are enough."""
     assert recipe.n_prototypes is not None
     width = min(ranking_width(len(data.X), recipe.n_prototypes), graph.n_neighbors)
     by_rank = votes_from_neighbors(graph.first(width), len(data.X), "rank")
     ranking = rank_examples(by_rank, data.labels, weights, recipe.n_prototypes, n_jobs=recipe.n_jobs)
+    _, firsts = np.unique(data.labels.classes()[ranking], return_index=True)
+    if len(firsts) <= recipe.n_prototypes:
+        ranking = np.concatenate([ranking[firsts], np.delete(ranking, firsts)])
     return np.sort(ranking[: recipe.n_prototypes])
 
 
@@ -174,12 +177,17 @@ def learn_coefficients(
 def cast_query_votes(
     rows: NDArray[np.int64], neighbors: Neighbors, voters: Voters, data: TrainingSet, recipe: Recipe
 ) -> Votes:
-    """Votes on some training rows whose neighbours are known, as queries are voted on."""
+    """Votes on some training rows whose neighbours are known, as queries are voted on; but not by copies."""
     check_map(data.X)
     nearest = recipe.nearest(neighbors)
     weights = voters.vote_rule.on_queries(nearest, data.X[rows], voters.X)
-    votes = cast_votes(nearest, weights, data.labels.n_rows)
+    votes = cast_votes(nearest, without_copies(nearest, weights), data.labels.n_rows)
     return votes if voters.prototypes is None else votes.only(voters.prototypes)
+
+
+def without_copies(neighbors: Neighbors, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of votes without those of neighbours at no distance: a copy of a row tells all about it."""
+    return np.where(neighbors.distances > 0, weights, 0.0)
 
 
 @dataclass(frozen=True)
@@ -206,10 +214,8 @@ class FoldFit:
 
     def n_reached(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
         """How many of the fold's rows have a voter with a weight."""
-        if self.learned.start_coefficient:
-            return len(self.fold)  # everyone has
         learned = shorten(self.learned, n_rounds)
-        weighs = np.zeros(data.labels.n_rows)
+        weighs = np.full(data.labels.n_rows, float(learned.start_coefficient > 0))  # from the start, or learned
         weighs[learned.voters] = 1.0
         return int(np.count_nonzero(self.votes(learned, data, recipe).matrix() @ weighs))
 
@@ -234,6 +240,11 @@ class Outcome:
     n_reached: int  # of these, with a voter that has a weight
     held_out_scores: NDArray[np.float64]
     held_out_risk: NDArray[np.float64] | None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether held-out figures tell how new rows will fare: half of the held-out rows had somebody to ask."""
+        return self.n_reached > 0 and self.n_reached >= len(self.held_out_rows) / 2
 
 
 def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArray[np.int64]]) -> Outcome:
@@ -311,11 +322,17 @@ def choose_n_neighbors(neighbors: Neighbors, data: TrainingSet, recipe: Recipe) 
     if recipe.n_prototypes is not None and not rule.fades:
         most = min(most, max(1, recipe.n_prototypes // labels.n_classes))
     candidates = [k for k in rule.candidates if k <= most]
+    if len(most_groups(labels, data.groups)) < 2:  # nobody has a neighbour of its own class
+        return candidates[0]
+    # Where most rows are there several times, a few neighbours are nobody but copies.
+    strangers = [(neighbors.distances[:, :k] > 0).any(axis=1).mean() for k in candidates]
+    candidates = [k for k, share in zip(candidates, strangers, strict=True) if share >= 0.5] or candidates[-1:]
     judges = np.arange(0, labels.n_rows, -(-labels.n_rows // FEW_ROWS))
 
     def vote_of(k: int) -> NDArray[np.float64]:
         nearest = neighbors.first(k)
-        votes = cast_votes(nearest, rule.fitted(nearest).in_training(nearest, data.X), labels.n_rows)
+        weights = rule.fitted(nearest).in_training(nearest, data.X)
+        votes = cast_votes(nearest, without_copies(nearest, weights), labels.n_rows)
         vote = count_plain_vote(votes, labels, data.voter_weight)
         return 2 * vote.by_class[judges].toarray() - vote.total[judges, np.newaxis]
 

@@ -65,7 +65,12 @@ def most_groups(labels: Labels, groups: NDArray[np.integer]) -> NDArray[np.int64
 def deal_folds(
     labels: Labels, groups: NDArray[np.integer], random_state: np.random.RandomState
 ) -> list[NDArray[np.int64]]:
-    """Rows of each fold to cross-fit by: ten folds that cover all rows, or one fold where there are many."""
+    """Rows of each fold to cross-fit by: ten folds that cover all rows, or one fold where there are many.
+
+    None where every class has one group: of a row that is held out nobody of its class would be left.
+    """
+    if len(most_groups(labels, groups)) < 2:
+        return []
     n_folds = max(N_FOLDS, -(-labels.n_rows // FEW_ROWS))
     fold_of_row = number_folds(labels, groups, n_folds, random_state.random_sample)
     folds = [np.flatnonzero(fold_of_row == fold) for fold in range(N_FOLDS)]
