@@ -173,6 +173,8 @@ def test_other_measures_have_an_interval_from_five_splits_on():
     margin = stats.t.isf(0.025, 4) * np.std(values, ddof=1) * sqrt(1 / 5 + 0.25)
     assert measure_interval(values, 40, 10) == pytest.approx((0.5 - margin, 0.5 + margin))
     assert measure_interval(values[:4], 40, 10) is None
+    low, high = measure_interval([0.0, 0.9, 1.0, 0.1, 1.0], 40, 10, most=1.0)
+    assert (low, high) == (0.0, 1.0), "no share lies beyond"
 
 
 def test_few_or_missing_differences():

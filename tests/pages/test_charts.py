@@ -103,6 +103,18 @@ def test_a_point_at_the_edge_has_its_name():
     assert {text["text"] for text in page.all("text", class_="label")} == {point.label for point in points}
 
 
+def test_whiskers_and_lines_leave_room_for_names():
+    """The cheapest is at the left edge, the dashed line to its right; other names are in the way of two."""
+    points = [
+        Point("linear-svm", 0.00176, 0.95, (0.912, 0.989)),
+        Point("n3", 0.0453, 0.977, (0.958, 0.996)),
+        Point("innc", 0.0943, 0.98, (0.946, 1.0), best=True),
+        Point("knn", 0.202, 0.976, (0.942, 1.0)),
+    ]
+    page = drawn(trade_off(points, "ms", "Accuracy"))
+    assert {text["text"] for text in page.all("text", class_="label")} == {point.label for point in points}
+
+
 def test_trade_off_needs_two_points():
     assert trade_off(POINTS[:1], "x", "y") is None
     assert trade_off([POINTS[0], Point("free", 0.0, 0.5)], "x", "y") is None

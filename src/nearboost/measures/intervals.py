@@ -109,13 +109,13 @@ def share_interval(
 
 
 def measure_interval(
-    values: Sequence[float], n_train: float, n_test: float, level: float = 0.95
+    values: Sequence[float], n_train: float, n_test: float, level: float = 0.95, most: float = inf
 ) -> Interval | None:
-    """Where the mean of any measure lies, by the corrected resampled t; None below five splits."""
+    """Where a measure from 0 to ``most`` lies, by the corrected resampled t; None below five splits."""
     if len(values) < ENOUGH_SPLITS:
         return None
-    margin = spread_of_splits(values, 0.0, n_test / n_train).reach(level)
-    return float(np.mean(values)) - margin, float(np.mean(values)) + margin
+    mean, margin = float(np.mean(values)), spread_of_splits(values, 0.0, n_test / n_train).reach(level)
+    return max(mean - margin, 0.0), min(mean + margin, most)
 
 
 def answers_of(values: Sequence[ArrayLike], units: Sequence[ArrayLike] | None) -> Answers:

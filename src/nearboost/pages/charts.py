@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import hypot
 from xml.etree.ElementTree import Element
 
 from markupsafe import Markup
@@ -230,6 +231,7 @@ def _labels(picture: Element, points: Sequence[Point], across: Axis, up: Axis, l
     """
     places = [(across.place(p.cost), up.place(p.share)) for p in points]
     taken = [*lines, *(Box(x - 5, y - 5, x + 5, y + 5) for x, y in places)]
+    names: list[Box] = []
     for point, (x, y) in zip(points, places, strict=True):
         candidates = (
             (text, gap, svg.label_beside(text, x, y, side, bold=point.best, gap=gap))
@@ -237,12 +239,18 @@ def _labels(picture: Element, points: Sequence[Point], across: Axis, up: Axis, l
             for gap in GAPS
             for side in svg.SIDES
         )
-        fitting = (one for one in candidates if _is_free(one[2].box, taken))
+        fitting = (
+            (text, gap, label)
+            for text, gap, label in candidates
+            if _is_free(label.box, taken) and not (gap > GAPS[0] and _crosses(_leader(label.box, x, y), names))
+        )
         text, gap, label = next(fitting, ("", 0.0, None))
         if label is None:
             continue
         taken.append(label.box)
+        names.append(label.box)
         if gap > GAPS[0]:
+            taken += _leader(label.box, x, y)
             to_x, to_y = label.box.nearest(x, y)
             add(picture, "path", class_="leader", d=f"M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}")
         kind = "label strong" if point.best else "label"
@@ -251,3 +259,18 @@ def _labels(picture: Element, points: Sequence[Point], across: Axis, up: Axis, l
 
 def _is_free(box: Box, taken: Sequence[Box]) -> bool:
     return box.within(FRAME) and not any(box.overlaps(other) for other in taken)
+
+
+def _leader(box: Box, x: float, y: float) -> list[Box]:
+    """What a line from a point to a label occupies, beyond the point's own dot."""
+    to_x, to_y = box.nearest(x, y)
+    length = hypot(to_x - x, to_y - y)
+    steps = (at / length for at in range(6, int(length), 2))
+    return [
+        Box(x + s * (to_x - x) - 1, y + s * (to_y - y) - 1, x + s * (to_x - x) + 1, y + s * (to_y - y) + 1)
+        for s in steps
+    ]
+
+
+def _crosses(some: Sequence[Box], others: Sequence[Box]) -> bool:
+    return any(one.overlaps(other) for one in some for other in others)

@@ -13,6 +13,7 @@ NARROW_LETTERS, WIDE_LETTERS = frozenset("fijlrtI.,:;'|!()[]-· "), frozenset("m
 BOLD = 1.12  # times as wide
 LINE = 13.0
 GAP = 8.0  # from a point to its label
+ASIDE = 4.0  # from a line through a point to a label above or below on one side
 SIDES = ("right", "left", "above", "below", "above left", "above right", "below left", "below right")
 
 
@@ -140,7 +141,7 @@ def _letter(letter: str) -> float:
 def label_beside(text: str, x: float, y: float, side: str, *, bold: bool = False, gap: float = GAP) -> Label:
     """A label beside a point, on one of the `SIDES`."""
     width = text_width(text, bold=bold)
-    x += {"right": gap, "left": -gap}.get(side, 0.0)
+    x += {"right": gap, "left": -gap}.get(side, {"right": ASIDE, "left": -ASIDE}.get(side.split()[-1], 0.0))
     y += {"above": -gap - LINE / 2, "below": gap + LINE / 2}.get(side.split()[0], 0.0)
     towards = side.split()[-1]
     anchor, left = {"right": ("start", x), "left": ("end", x - width)}.get(towards, ("middle", x - width / 2))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def summarise_measure(runs: Runs, name: str, units: Units) -> Summary | None:
     if name == "accuracy" and has_answers(runs, units):
         found = share_interval(list(map(right_answers, runs)), n_train, units=units_of(runs, units))
     else:
-        found = measure_interval(values, n_train, n_test)
+        found = measure_interval(values, n_train, n_test, most=inf if name == "log_loss" else 1.0)
     return summarise(values, found)
 
 
