@@ -35,6 +35,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.prototypes
 	$(BIN)/python -m benchmarks.probabilities
 	$(BIN)/python -m benchmarks.novelty
+	$(BIN)/python -m benchmarks.suspects
 	$(BIN)/python -m benchmarks.itml
 	$(BIN)/python -m benchmarks.inn
 	$(BIN)/python -m benchmarks.inn_votes

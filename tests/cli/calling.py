@@ -11,9 +11,13 @@ from typer.testing import CliRunner
 from nearboost.cli.common import Exit
 from nearboost.cli.main import app
 
+WRITING = ("fit", "predict", "explain", "suspects", "prune", "add", "forget", "features")
 
-def call(*words):
-    ended = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+
+def call(*words, force=True):
+    """A command; those that write replace what the one before wrote."""
+    more = ["--force"] if force and words[0] in WRITING else []
+    ended = CliRunner().invoke(app, [str(word) for word in (*words, *more)], catch_exceptions=False)
     return SimpleNamespace(code=ended.exit_code, out=ended.stdout, err=ended.stderr)
 
 
@@ -22,9 +26,9 @@ def answer(*words):
     return json.loads(call(*words, "--json").out)
 
 
-def refused(*words, code=Exit.FAILED):
+def refused(*words, code=Exit.FAILED, force=True):
     """The one sentence of a command that fails."""
-    ended = call(*words)
+    ended = call(*words, force=force)
     assert ended.code == code
     assert ended.out == ""
     *_, said = ended.err.splitlines()

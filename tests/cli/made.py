@@ -17,9 +17,9 @@ def texture(kind, seed, side=48):
     return np.clip(noisy, 0, 255).astype(np.uint8)
 
 
-def image_folder(folder, n=12, *, divided=True, broken=True):
+def image_folder(folder, n=12, *, divided=True, broken=True, first=0):
     """Folders of classes, below train and test where ``divided``; one file may be no image."""
-    parts = {"train": range(n), "test": range(n, n + 4)} if divided else {".": range(n)}
+    parts = {"train": range(n), "test": range(n, n + 4)} if divided else {".": range(first, first + n)}
     for part, seeds in parts.items():
         for kind in KINDS:
             (folder / part / kind).mkdir(parents=True)

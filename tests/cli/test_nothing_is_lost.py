@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cli.calling import call, refused
+from cli.made import image_folder
 from nearboost.cli.common import Exit
 
 
@@ -91,3 +92,22 @@ def test_models_replace_models_only(images, tmp_path, command):
     said = refused(command, *words[command], "--out", mine, code=Exit.USAGE)
     assert said == f"Error: {mine} exists and is not a model file; give another name with --out."
     assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "features"])
+def test_what_exists_is_replaced_by_force_only(images, tmp_path, name):
+    words, file = WRITERS.get(name, ("{data}", "rows"))
+    words = [name, *(word.format(data=images.data, model=images.model) for word in words.split())]
+    if name in ("fit", "features"):
+        words += ["--features", "gist"]
+    if name == "add":
+        words[2] = image_folder(tmp_path / "more", 3, divided=False, broken=False, first=40)
+    out = tmp_path / file
+    written = out / "X.npy" if name == "features" else out
+    assert call(*words, "--out", out, force=False).code in (Exit.DONE, Exit.PARTLY)
+    before = written.stat().st_mtime_ns
+    said = refused(*words, "--out", out, code=Exit.USAGE, force=False)
+    assert said == f"Error: {written} exists already; add --force to replace it, or give another name."
+    assert written.stat().st_mtime_ns == before
+    assert call(*words, "--out", out).code in (Exit.DONE, Exit.PARTLY)
+    assert written.stat().st_mtime_ns > before

@@ -38,13 +38,17 @@ def test_suspects_of_the_file(mislabelled, tmp_path):
     assert lines == [{name: str(value) for name, value in one.items()} for one in found["suspects"]]
     assert len(lines) == found["found"]
     said = call("suspects", model, "--out", page, "--most", 2).out
-    assert said.startswith(f"Page: {page} (the worst 2 of {found['found']} suspects of 51 judged items)")
-    assert "the 2 that disagree most" in page.read_text()
+    assert said.startswith(f"Page: {page} (the worst 2 of {found['found']} suspects of 51 judged items; ")
+    assert "the first 2 are here" in page.read_text()
+    assert found["likely_wrong"] == sum(one["probability_wrong"] > 0.5 for one in found["suspects"])
+    assert (found["share_wrong"] is None) == (found["likely_wrong"] == 0)
+    owns = [one["probability_of_label"] for one in found["suspects"]]
+    assert owns == sorted(owns)
 
 
 def test_suspects_in_data(mislabelled, tmp_path):
     model, page = tmp_path / "model.nb", tmp_path / "suspects.html"
-    assert call("fit", mislabelled, "--out", model, "--method", "innc").code == Exit.DONE
+    assert call("fit", mislabelled, "--out", model, "--method", "rbf-svm").code == Exit.DONE
     assert refused("suspects", model).endswith("give them with --data.")
     found = answer("suspects", model, "--data", mislabelled, "--out", page)
     assert sum("&5" in one["name"] for one in found["suspects"][:6]) >= 2

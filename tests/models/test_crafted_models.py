@@ -105,7 +105,7 @@ def test_sources_that_do_not_count_the_items(tmp_path, sources):
 
 def test_held_out_rows_that_are_none(tmp_path):
     path = tmp_path / "m.nb"
-    save(whole(nearboost.UNNClassifier(3, n_rounds=2)), path)
+    save(whole(nearboost.NearBoostClassifier()), path)
     coded = state_of(path)["classifier"]["state"]["held_out_rows_"]
     with_array(path, coded["array"], array_at(path, coded) + 1000)
     assert "not in the model's file; give them with --data" in said_by("suspects", path)

@@ -18,9 +18,10 @@ from nearboost.features import Gist
 from nearboost.models import Model, load, origins_of, save
 from nearboost.models.evaluation import count_known
 from nearboost.models.explanation import explain
+from nearboost.models.mislabelled import judge_rows
 from nearboost.models.origins import make_marks, row_digests
 from nearboost.models.pruning import prune_model
-from nearboost.models.suspects import held_out, suspects_in_rows
+from nearboost.models.suspects import suspects_in_rows
 
 CLASSES = ("nought", "one", "two", "three")
 
@@ -178,7 +179,7 @@ def test_held_out_keeps_groups_and_copies_apart(by):
         groups = None
     wrong = labels.copy()
     wrong[:2] = (labels[:2] + 1) % 4
-    apart = held_out(nearboost.KNNClassifier(1), twice, wrong, 4, groups, 0)
+    apart = judge_rows(twice, wrong, 4, groups, 1, 0)
     assert apart[:2].argmax(axis=1).tolist() == labels[:2].tolist()
     np.testing.assert_allclose(apart.sum(axis=1), 1)
 
@@ -194,4 +195,4 @@ def test_suspects_among_rows():
     assert all(one.own < one.other for one in found.suspects)
     alone = np.append(np.zeros(20, int), 1)
     with pytest.raises(ValueError, match="A class has one item or group only"):
-        held_out(nearboost.KNNClassifier(1), X[:21], alone, 4, None, 0)
+        judge_rows(X[:21], alone, 4, None, 1, 0)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nearboost.base.errors import UsageError
 
 
-def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse at once a place where no file can be written."""
+def check_target(path: str | os.PathLike[str], *, force: bool = True) -> None:
+    """Refuse at once a place where no file can be written, and unless ``force`` is set, a file that exists."""
     place = behind_links(Path(path))
     if place.is_dir():
         raise UsageError(f"{place} is a folder; give the name of a file to write.")
@@ -27,6 +27,8 @@ def check_target(path: str | os.PathLike[str]) -> None:
     if place.exists() and not place.stat().st_mode & stat.S_IWUSR:  # replacing it would succeed all the same
         raise UsageError(f"{place} is read-only; make it writable, or give another name.")
     check_folder(place.parent)
+    if place.exists() and not force:
+        raise UsageError(f"{path} exists already; add --force to replace it, or give another name.")
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:

@@ -53,13 +53,13 @@ def format_columns(columns: Columns) -> str:
     return format_csv(columns, zip(*columns.values(), strict=True))
 
 
-def check_table_name(path: Path) -> None:
+def check_table_name(path: Path, *, force: bool = True) -> None:
     """The ending says what to write; a mistake, and a package that is not there, are reported before any work."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"{path} has no ending that says what to write; use .csv or .parquet.")
     if path.suffix.lower() == ".parquet":
         needs_parquet()
-    check_target(path)
+    check_target(path, force=force)
 
 
 def write_table(path: Path, columns: Columns) -> None:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from nearboost.base.errors import UsageError
 from nearboost.base.words import printable
+
+Force = Annotated[bool, typer.Option("--force", help="Replace what exists under the name of the output.")]
 
 
 class Exit(IntEnum):

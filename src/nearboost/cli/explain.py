@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from nearboost.base.errors import UsageError
-from nearboost.cli.common import Exit, command, echo, echo_json
+from nearboost.cli.common import Exit, Force, command, echo, echo_json
 
 
 @command
@@ -21,6 +21,7 @@ def explain(
         str | None, typer.Option(help="Show votes for and against this class instead of the predicted one.")
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Number of voters to show.")] = 24,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the voters as JSON.")] = False,
 ) -> Exit:
     """Show the training items behind one answer, each with its vote for or against the class.
@@ -38,7 +39,7 @@ def explain(
     loaded = load_model(model)
     if loaded.features is None and out is not None:
         raise UsageError("--out is for the picture of an image; the voters of a row are printed: leave it out.")
-    written = check_picture(item, out) if loaded.features is not None else None
+    written = check_picture(item, out, force=force) if loaded.features is not None else None
     vote, pixels = explain_item(loaded, item, row=row, about=about)
     if written is not None and pixels is not None:
         written.write_bytes(draw_vote(loaded, vote, pixels, most))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped
+from nearboost.cli.common import Exit, Force, command, echo, echo_json, notify, progress, report_skipped
 
 
 @command
@@ -22,6 +22,7 @@ def features(
     layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> Exit:
     """Describe the images of a folder once, and keep the rows for other commands.
@@ -31,13 +32,15 @@ def features(
 
     Example: `nearboost features pictures --features gist --out rows` and then `nearboost fit rows`
     """
-    from nearboost.base.disk import check_folder
+    from nearboost.base.disk import check_folder, check_target
     from nearboost.catalogue.descriptors import find_descriptor
     from nearboost.datasets import open_dataset
     from nearboost.models.extraction import extract_rows
 
     find_descriptor(descriptor)
     check_folder(out)
+    if (out / "X.npy").exists() and (out / "store").exists():
+        check_target(out / "X.npy", force=force)
     dataset = open_dataset(data, layout)
     for note in dataset.notes:
         notify(f"Note: {note}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped
+from nearboost.cli.common import Exit, Force, command, echo, echo_json, notify, progress, report_skipped
 
 
 @command
@@ -43,6 +43,7 @@ def fit(
     thumbnails: Annotated[bool, typer.Option(help="Keep a small picture of every image that votes.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> Exit:
     """Fit a model to your images or vectors and write it to one file.
@@ -68,7 +69,7 @@ def fit(
         scale, layout, data = scale or best.scale, best.layout, best.data
         notify(f"Fitting {method}{f' on {features}' if features else ''} to {data}, as the comparison found best.")
     check_names(features, method)
-    check_model_target(out)
+    check_model_target(out, force=force)
     if store is not None:
         check_folder(store)
     dataset = open_dataset(data, layout)

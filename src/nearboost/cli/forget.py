@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_change, report_skipped
+from nearboost.cli.common import (
+    Exit,
+    Force,
+    command,
+    echo,
+    echo_json,
+    notify,
+    progress,
+    report_change,
+    report_skipped,
+)
 
 
 @command
@@ -21,6 +31,7 @@ def forget(
     ] = None,
     layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> Exit:
     """Withdraw training items: the new file is that of a fit to the others, and holds nothing of them.
@@ -29,9 +40,11 @@ def forget(
 
     Example: `nearboost forget scenes.nb beach/17.jpg beach/18.jpg --out scenes-2.nb`
     """
+    from nearboost.models.archive import check_model_target
     from nearboost.models.changing import forget_in_file
 
     target = out or model.with_name(f"{model.stem}-forgot.nb")
+    check_model_target(target, force=force)
     found = forget_in_file(model, names, target, data=data, layout=layout, n_jobs=threads, verbose=progress())
     if as_json:
         echo_json(found)

@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped, without_name
+from nearboost.cli.common import (
+    Exit,
+    Force,
+    command,
+    echo,
+    echo_json,
+    notify,
+    progress,
+    report_skipped,
+    without_name,
+)
 
 
 @command
@@ -22,6 +32,7 @@ def predict(
         typer.Option(min=0, max=1, help="Mark items whose highest probability is below this.", show_default=False),
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> Exit:
     """Predict the class of each image or row, with its probability.
@@ -38,7 +49,7 @@ def predict(
     from nearboost.models.prediction import NOTE, prediction_columns, with_skipped
 
     if out is not None:
-        check_table_name(out)
+        check_table_name(out, force=force)
     loaded = load_model(model)
     opened = open_items(loaded, items)
     for note in opened.notes:

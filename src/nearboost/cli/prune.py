@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, echo, echo_json, progress, report_skipped
+from nearboost.cli.common import Exit, Force, command, echo, echo_json, progress, report_skipped
 
 
 @command
@@ -25,6 +25,7 @@ def prune(
     ] = None,
     layout: Annotated[str, typer.Option(help="Layout of the data; auto recognises it.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> Exit:
     """Keep the best prototypes only, with weights learned again; queries get faster and the file smaller.
@@ -34,9 +35,11 @@ def prune(
 
     Example: `nearboost prune scenes.nb --keep 0.05 --data pictures --out small.nb`
     """
+    from nearboost.models.archive import check_model_target
     from nearboost.models.pruning import prune_file
 
     target = out or model.with_name(f"{model.stem}-pruned.nb")
+    check_model_target(target, force=force)
     found = prune_file(model, keep, target, data=data, layout=layout, n_jobs=threads, verbose=progress())
     if as_json:
         echo_json(found)

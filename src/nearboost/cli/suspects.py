@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearboost.cli.common import Exit, command, echo, echo_json, progress, report_skipped
+from nearboost.cli.common import Exit, Force, command, echo, echo_json, progress, report_skipped
 
 
 @command
@@ -23,18 +23,20 @@ def suspects(
         str, typer.Option(help="Items of the data: all, train or test; auto means train if it is divided.")
     ] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
 ) -> Exit:
-    """Find training items whose held-out vote disagrees most with their label.
+    """Find training items whose label is least probable to those that have not seen it, and how many are wrong.
 
-    Without `--data` the held-out votes in the file are used; with it, the classifier is fitted on five folds.
+    Items are judged by NearBoost without their own label: by its votes in the file, or fitted to the training rows
+    in the file or, with `--data`, to the data.
 
     Example: `nearboost suspects scenes.nb --out suspects.html`
     """
     from nearboost.base.words import counted
     from nearboost.models.suspects import COLUMNS, check_suspects_target, find_suspects, write_suspects
 
-    check_suspects_target(out)
+    check_suspects_target(out, force=force)
     findings, skipped = find_suspects(
         model, data, layout=layout, part=part, most=most, n_jobs=threads, verbose=progress()
     )
@@ -42,10 +44,11 @@ def suspects(
     if as_json:
         listed = [dict(zip(COLUMNS, one.in_columns(), strict=True)) for one in findings.suspects]
         facts = {"page": str(out), "table": str(table), "judged": findings.n_judged, "found": findings.n_suspects}
+        facts |= {"likely_wrong": findings.n_likely, "share_wrong": findings.share}
         echo_json(facts | {"suspects": listed, "skipped": skipped})
     else:
         shown = len(findings.suspects)
         worst = f"the worst {shown:,} of " if shown < findings.n_suspects else ""
         found = f"{worst}{counted(findings.n_suspects, 'suspect')} of {findings.n_judged:,} judged items"
-        echo(f"Page: {out} ({found}), table: {table}")
+        echo(f"Page: {out} ({found}; {findings.likely}), table: {table}")
     return report_skipped(skipped)

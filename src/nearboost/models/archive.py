@@ -255,11 +255,12 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[Archive]:
         raise misfit(path, error) from None
 
 
-def check_model_target(path: Path) -> None:
+def check_model_target(path: Path, *, force: bool = True) -> None:
     """Refuse at once a place where no model can be written, or where something else would be lost."""
     check_target(path)
     if path.exists() and not is_model_file(path):
         raise UsageError(f"{path} exists and is not a model file; give another name with --out.")
+    check_target(path, force=force)
 
 
 def is_model_file(path: Path) -> bool:

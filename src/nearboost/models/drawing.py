@@ -165,7 +165,7 @@ def fitted(draw: Any, text: str, font: Any, room: float, *, keep_end: bool = Fal
     return "…" + text if keep_end else text + "…"
 
 
-def check_picture(item: str, out: Path | None) -> Path:
+def check_picture(item: str, out: Path | None, *, force: bool = True) -> Path:
     """Where the picture of an item's voters goes: where ``out`` says, or into the present folder."""
     path = out or Path(f"{Path(item).stem}-voters.png")
     if path.suffix.lower() != ".png":
@@ -173,4 +173,5 @@ def check_picture(item: str, out: Path | None) -> Path:
     check_target(path)
     if path.exists() and Path(item).exists() and path.samefile(item):
         raise UsageError(f"{path} is the image to be explained; give another name for the picture.")
+    check_target(path, force=force)
     return path

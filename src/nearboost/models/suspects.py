@@ -1,29 +1,29 @@
-"""Training items whose held-out vote disagrees most with their label: likely mistakes of labelling."""
+"""Training items whose label is least probable to those that have not seen it: likely mistakes of labelling."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from nearboost.base.disk import check_target, write_text
 from nearboost.base.errors import UsageError
 from nearboost.base.image_set import ImageSet, data_address
-from nearboost.base.progress import progress_bar
 from nearboost.base.tables import format_csv
 from nearboost.datasets import open_dataset
 from nearboost.datasets.dataset import encode_labels
+from nearboost.ensemble.nearboost import NearBoostClassifier
 from nearboost.models.items import check_part, choose_part, labelled_rows
+from nearboost.models.mislabelled import Judged, judge_labels, judge_rows
 from nearboost.models.model import Model, load_model
 from nearboost.pages.rendering import Card, render_template
-from nearboost.problem.held_out import spread_folds, whole_groups
 
-N_FOLDS = 5
 TITLE = "Suspects of"
-COLUMNS = ("name", "label", "said", "probability_of_label", "probability_of_said")
+FORMER_COLUMNS = ("name", "label", "said", "probability_of_label", "probability_of_said")
+COLUMNS = (*FORMER_COLUMNS, "probability_wrong")
+MISSING = "The training items or their held-out votes are not in the model's file; give them with --data."
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Suspect:
     label : as it was given
     said : by the others
     own, other : the probabilities of the two
+    wrong : the probability that the label is wrong
     picture : a thumbnail, or None
     """
 
@@ -44,48 +45,74 @@ class Suspect:
     said: str
     own: float
     other: float
+    wrong: float
     picture: bytes | None
 
-    def in_columns(self) -> tuple[str, str, str, float, float]:
+    def in_columns(self) -> tuple[str, str, str, float, float, float]:
         """What stands in the `COLUMNS` of a table."""
-        return self.name, self.label, self.said, self.own, self.other
+        return self.name, self.label, self.said, self.own, self.other, self.wrong
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Suspects, the worst first; how many there are in all, how many items were judged, and how many there are."""
+    """Items with a label that the others would not give.
+
+    Attributes
+    ----------
+    suspects : the least probable label first
+    n_suspects, n_judged, n_items : how many there are in all, how many items were judged, and how many there are
+    n_likely : so many of the first are likely labelled wrongly
+    share : how many of these should be, of 1; None where there are none
+    """
 
     suspects: list[Suspect]
     n_suspects: int
     n_judged: int
     n_items: int
+    n_likely: int
+    share: float | None
+
+    @property
+    def likely(self) -> str:
+        """The cut-off in words."""
+        if self.share is None:
+            return "none is more likely wrong than right"
+        return f"the first {self.n_likely:,} are likely wrong, about {self.share:.0%} of them"
 
 
-def suspects_in_file(model: Model, most: int = 100) -> Findings:
-    """From what the model's file holds: the held-out votes of boosted neighbours, and thumbnails of all items."""
-    classifier, origins = model.last_step, model.origins
-    rows = getattr(classifier, "held_out_rows_", np.empty(0, np.int64))
-    known = 0 if origins is None else len(origins.rows)
-    if origins is None or not len(rows) or known < model.n_training or known <= rows.max():
-        raise ValueError(
-            "The training items or their held-out votes are not in the model's file; give them with --data."
-        )
+def suspects_in_file(model: Model, most: int = 100, *, n_jobs: int | None = None, verbose: int = 0) -> Findings:
+    """From what the model's file holds: held-out votes of NearBoost, or training rows that it can judge."""
     _refuse_several(model)
-    chances = classifier.held_out_proba_
-    truth = origins.labels[rows]
-    worst, said = _worst(chances, truth)
-    found = [
-        Suspect(
-            str(origins.names[rows[i]]),
-            model.classes[truth[i]],
-            model.classes[said[i]],
-            float(chances[i, truth[i]]),
-            float(chances[i, said[i]]),
-            origins.picture(int(rows[i])),
-        )
-        for i in worst[:most].tolist()
-    ]
-    return Findings(found, len(worst), len(rows), model.n_training)
+    origins = model.origins
+    if origins is None or not np.array_equal(origins.rows, np.arange(model.n_training)):
+        raise ValueError(MISSING)
+    rows, chances = _judged_in_file(model, n_jobs, verbose)
+    judged = judge_labels(chances, origins.labels[rows])
+    return _findings(
+        model,
+        judged,
+        [str(name) for name in origins.names[rows]],
+        origins.labels[rows],
+        lambda i: origins.picture(int(rows[i])),
+        most,
+    )
+
+
+def _judged_in_file(
+    model: Model, n_jobs: int | None, verbose: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Training rows, and probabilities of them that are held out."""
+    classifier = model.last_step
+    if isinstance(classifier, NearBoostClassifier):
+        rows = classifier.held_out_rows_
+        if not len(rows) or rows.max() >= model.n_training:
+            raise ValueError(MISSING)
+        return rows, classifier.held_out_proba_
+    if not hasattr(classifier, "_given") or len(model.voters) < model.n_training:
+        raise ValueError(MISSING)
+    given = classifier._given()
+    chances = judge_rows(given.X, given.y, len(model.classes), given.groups, n_jobs, verbose)
+    return np.arange(len(given.X)), chances
 
 
 def suspects_in_rows(
@@ -97,61 +124,44 @@ def suspects_in_rows(
     groups: NDArray[Any] | None = None,
     *,
     most: int = 100,
+    n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Findings:
-    """From rows of the training items: the classifier is fitted on folds, and each item judged without it."""
+    """From rows of the training items, judged by NearBoost whatever the model's method is."""
     _refuse_several(model)
-    if not hasattr(model.classifier, "predict_proba"):
-        raise ValueError(f"{type(model.last_step).__name__} gives no probabilities; fit unn, n3 or slnd.")
     codes = encode_labels(labels, model.classes)
-    chances = held_out(model.classifier, rows, codes, len(model.classes), groups, verbose)
-    worst, said = _worst(chances, codes)
+    judged = judge_labels(judge_rows(rows, codes, len(model.classes), groups, n_jobs, verbose), codes)
+    return _findings(model, judged, names, codes, lambda i: None if images is None else images.thumbnail(i), most)
+
+
+def _findings(
+    model: Model,
+    judged: Judged,
+    names: Sequence[str],
+    codes: NDArray[Any],
+    picture: Callable[[int], bytes | None],
+    most: int,
+) -> Findings:
+    """The items that are said to be of another class, in the order of the judgement."""
+    worst = judged.order[judged.said[judged.order] != codes[judged.order]]
     found = [
         Suspect(
             names[i],
             model.classes[codes[i]],
-            model.classes[said[i]],
-            float(chances[i, codes[i]]),
-            float(chances[i, said[i]]),
-            None if images is None else images.thumbnail(i),
+            model.classes[judged.said[i]],
+            float(judged.own[i]),
+            float(judged.other[i]),
+            float(judged.wrong[i]),
+            picture(i),
         )
         for i in worst[:most].tolist()
     ]
-    return Findings(found, len(worst), len(rows), len(rows))
-
-
-def held_out(
-    classifier: Any, X: NDArray[Any], y: NDArray[Any], n_classes: int, groups: NDArray[Any] | None, verbose: int
-) -> NDArray[np.float64]:
-    """Probabilities of each row by a classifier that was fitted without it, its group and its copies."""
-    together = whole_groups(X, groups)
-    if min(len(np.unique(together[y == code])) for code in np.unique(y)) < 2:
-        raise ValueError(
-            "A class has one item or group only, which nobody else can judge; leave it out or give more."
-        )
-    folds = spread_folds(X, y, groups, N_FOLDS, 0)
-    chances = np.zeros((len(X), n_classes))
-    with progress_bar("Judging folds", int(folds.max()) + 1, verbose) as advance:
-        for fold in range(folds.max() + 1):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            fitted = clone(classifier).fit(X[train], y[train])
-            chances[np.ix_(test, fitted.classes_)] = fitted.predict_proba(X[test])
-            advance()
-    return chances
+    return Findings(found, len(worst), len(codes), model.n_training, judged.n_likely, judged.share)
 
 
 def _refuse_several(model: Model) -> None:
     if model.origins is not None and model.origins.labels.ndim == 2:
         raise ValueError("Items with several labels have no suspects yet; fit a model to one label per item.")
-
-
-def _worst(chances: NDArray[np.float64], truth: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Items that are said to be of another class, by how much likelier that is; and what is said of all."""
-    said = chances.argmax(axis=1)
-    every = np.arange(len(truth))
-    lead = chances[every, said] - chances[every, truth]
-    disagree = np.flatnonzero(said != truth)
-    return disagree[np.argsort(-lead[disagree], kind="stable")], said
 
 
 def suspects_csv(findings: Findings) -> str:
@@ -161,7 +171,7 @@ def suspects_csv(findings: Findings) -> str:
 
 def is_suspects_table(text: str) -> bool:
     """Whether a file came from `suspects_csv`, and nobody added columns."""
-    return text.partition("\n")[0] == ",".join(COLUMNS)
+    return text.partition("\n")[0] in (",".join(COLUMNS), ",".join(FORMER_COLUMNS))
 
 
 def is_suspects_page(text: str) -> bool:
@@ -174,9 +184,13 @@ def suspects_page(findings: Findings, model: str) -> str:
     cards = [
         Card(
             one.name,
-            [("label", f"{one.label} {one.own:.1%}"), ("said", f"{one.said} {one.other:.1%}")],
+            [
+                ("label", f"{one.label} {one.own:.1%}"),
+                ("said", f"{one.said} {one.other:.1%}"),
+                ("wrong", f"{one.wrong:.0%} probable"),
+            ],
             data_address(one.picture) if one.picture else None,
-            one.other,
+            one.wrong,
         )
         for one in findings.suspects
     ]
@@ -192,9 +206,12 @@ def _lead(findings: Findings) -> str:
     if not findings.suspects:
         return f"{lead} No held-out vote disagrees with a label."
     n_shown = len(findings.suspects)
-    which = f"the {n_shown:,} that disagree most are here" if n_shown < findings.n_suspects else "all are here"
+    which = f"the first {n_shown:,} are here" if n_shown < findings.n_suspects else "all are here"
     disagree = f"The votes on {findings.n_suspects:,} of them disagree with the label"
-    return f"{lead} {disagree}; {which}, the worst first. Some are labelled wrongly, others are only hard."
+    return (
+        f"{lead} {disagree}; {which}, the least probable label first. By the probabilities of all labels, "
+        f"{findings.likely}; the others are rather hard than labelled wrongly."
+    )
 
 
 def find_suspects(
@@ -211,17 +228,16 @@ def find_suspects(
     check_part(part)
     model = load_model(path)
     if data is None:
-        return suspects_in_file(model, most), {}
+        return suspects_in_file(model, most, n_jobs=n_jobs, verbose=verbose), {}
     dataset = choose_part(open_dataset(data, layout), part, "train")
     found = labelled_rows(model, dataset, thumbnails=True, n_jobs=n_jobs, verbose=verbose)
     some = found.dataset
-    findings = suspects_in_rows(
-        model, found.rows, some.labels, some.names, found.images, some.groups, most=most, verbose=verbose
-    )
+    items = (found.rows, some.labels, some.names, found.images, some.groups)
+    findings = suspects_in_rows(model, *items, most=most, n_jobs=n_jobs, verbose=verbose)
     return findings, found.skipped
 
 
-def check_suspects_target(out: Path) -> Path:
+def check_suspects_target(out: Path, *, force: bool = True) -> Path:
     """Where the table goes; pages and tables that came from elsewhere are not written over."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{out} is not the name of a page; give one that ends in .html.")
@@ -230,6 +246,7 @@ def check_suspects_target(out: Path) -> Path:
         check_target(file)
         if file.exists() and not is_ours(file.read_text(encoding="utf-8", errors="replace")):
             raise UsageError(f"{file} exists and was not written by nearboost; give another name with --out.")
+        check_target(file, force=force)
     return table
 
 
