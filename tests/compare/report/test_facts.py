@@ -177,6 +177,16 @@ def test_one_method_is_not_compared():
     assert facts([finished("n3", 0, 0.9), finished("knn", 0, 0.5)], 1).title == "toy: 2 methods compared"
 
 
+def test_mistakes_are_in_the_order_of_their_confidence():
+    """An item that was wrong in two splits stands where it was surest."""
+    first = [Mistake("twice", "a", "b", 0.6), Mistake("once", "a", "b", 0.8)]
+    second = [Mistake("twice", "a", "c", 0.9), Mistake("other", "a", "b", 0.7)]
+    runs = [finished("n3", 0, 0.9, mistakes=first), finished("n3", 1, 0.9, mistakes=second)]
+    assert [(one.name, one.probability) for one in facts(runs, 2).mistakes] == [
+        *(("twice", 0.9), ("once", 0.8), ("other", 0.7)),
+    ]
+
+
 def test_features_tell_runs_of_one_method_apart():
     found = facts([finished("n3", 0, 0.9), finished("n3", 0, 0.7, features="pixels")], 1)
     assert list(found.per_class[0].accuracy) == ["n3 · gist", "n3 · pixels"]

@@ -237,8 +237,10 @@ def merge_bins(bins: Sequence[Any]) -> list[list[float]]:
 def worst_mistakes(best: Runs) -> list[Mistake]:
     """The most confident mistakes of all splits, each item once."""
     found = [mistake for run in best for mistake in run.assessment.mistakes]
-    found.sort(key=lambda mistake: -(mistake.probability or 0.0))
-    return list({mistake.name: mistake for mistake in reversed(found)}.values())[::-1][:N_MISTAKES]
+    surest: dict[str, Mistake] = {}
+    for mistake in sorted(found, key=lambda mistake: -(mistake.probability or 0.0)):
+        surest.setdefault(mistake.name, mistake)
+    return list(surest.values())[:N_MISTAKES]
 
 
 def illustrate(entries: Iterable[Shown], draw: Draw) -> list[Shown]:
