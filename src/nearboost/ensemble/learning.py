@@ -120,7 +120,7 @@ class Learner:
 
     def _few_landmarks(self, before: int) -> int:
         assert self.n_prototypes is not None
-        return min(before, max(LEAST_LANDMARKS, 2 * self.data.n_classes, self.n_prototypes))
+        return min(before, max(LEAST_LANDMARKS, 2 * self.data.n_classes, 2 * self.n_prototypes))
 
     def _cross_fit(self, rows: Rows, kernel: "KernelMap", folds: list[Indices]) -> CrossFit:
         coordinates = kernel_coordinates(rows[:, :ENOUGH_COMPONENTS], kernel.landmarks, kernel.gamma, kernel.basis)
