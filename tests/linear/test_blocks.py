@@ -14,6 +14,7 @@ from nearboost.linear.moments import (
     largest_eigenvalue,
     leading_eigenpairs,
     measure_moment,
+    standardize,
 )
 from nearboost.linear.rows import MappedRowSource, RowSource
 from nearboost.linear.sgd import LinearSGDClassifier
@@ -193,3 +194,26 @@ def test_offsets_of_mapped_rows(tmp_path):
     some = np.array([0, 5, 6, 500, 889])
     np.testing.assert_array_equal(rows.take(some), X[10:900][some])
     np.testing.assert_array_equal(rows.take(np.arange(100, 300)), X[110:310])
+
+
+@pytest.mark.parametrize("n_rows", [500, 4])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_moments_of_scaled_rows(n_rows, intercept):
+    """From the moment of the rows alone, be it a matrix or rows that stand for it."""
+    X, _ = noisy_classes(n_rows)
+    X[:, 2], weights = 3.0, np.random.default_rng(0).random(n_rows)
+    rows = RowSource(X)
+    everyone = np.arange(rows.n_rows)
+    shares = weights[everyone] / weights[everyone].sum()
+    moment, _ = measure_moment(rows, everyone, weights, intercept=intercept, memory=1e9, n_jobs=1)
+    assert isinstance(moment, MatrixMoment if n_rows == 500 else SampleMoment)
+    scaled, centre, scale = standardize(moment, intercept)
+    if intercept:
+        np.testing.assert_allclose(centre, shares @ rows.X)
+        assert scale[2] == 1.0  # a constant
+    expected = (rows.X - centre) / scale
+    if intercept:
+        expected = np.hstack([expected, np.ones((rows.n_rows, 1))])
+    expected = expected.T @ (shares[:, np.newaxis] * expected)
+    np.testing.assert_allclose(scaled.times(np.eye(scaled.n_features)), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(np.delete(scaled.diagonal(), 2), 1.0)

@@ -15,7 +15,7 @@ from nearboost.linear.descent import Schedule
 from nearboost.linear.sgd import SCALINGS, LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 from nearboost.losses import get_loss
-from nearboost.problem.held_out import hold_out
+from nearboost.problem.held_out import deal_parts
 from nearboost.problem.targets import labels_from_classes
 
 X, Y = noisy_classes(600)
@@ -31,7 +31,10 @@ def test_defaults_choose_everything():
     report = model.report_
     assert report["loss"] == "multinomial"
     assert (report["rank"], report["damping"], report["step"]) == (model.rank_, model.damping_, model.step_)
-    assert report["n_held_out"] == 80
+    assert report["n_held_out"] == 400
+    assert {trial["scaling"] for trial in report["trials"]} == {"none", "standard"}
+    assert report["scaling"] == model.scaling_
+    assert abs(model.held_out_accuracy_ - model.score(Q, TRUTH)) < 0.06
     assert {trial["damping"] for trial in report["trials"]} > {0.01}
     assert any(
         (trial["rank"], trial["damping"], trial["step"]) == (model.rank_, model.damping_, model.step_)
@@ -49,7 +52,7 @@ def test_only_what_is_not_given_is_chosen():
     assert len({trial["step"] for trial in model.report_["trials"]}) > 2
     given = SLNDClassifier(**QUICK).fit(X, Y)
     assert given.report_["trials"] == []
-    assert given.report_["n_held_out"] == 0
+    assert given.report_["scaling"] == "none"
     assert np.isnan(given.history_["held_out_accuracy"]).all()
 
 
@@ -81,7 +84,8 @@ def test_early_stopping_lets_steps_come_down_and_keeps_the_best_pass():
     assert len(accuracy) == model.n_passes_ == 40
     assert max(accuracy) > accuracy[-1]
     assert model._state.n_passes == max(n for n in range(1, 41) if accuracy[n - 1] == max(accuracy))
-    held_out = hold_out(labels_from_classes(labels[::2], 10), np.arange(899), 0)
+    parts = deal_parts(labels_from_classes(labels[::2], 10), np.arange(899), 0)
+    held_out = np.concatenate(parts[::5])  # two tenths
     assert model.score(digits[::2][held_out], labels[::2][held_out]) == pytest.approx(max(accuracy))
     weights, _ = model._state.coordinates.to_features(model._state.V)
     np.testing.assert_array_equal(weights.T, model.coef_)  # where partial_fit goes on
@@ -126,8 +130,8 @@ def test_slnd_is_plain_on_whitened_rows():
 
 
 @pytest.mark.parametrize("loss", ["log", "hinge", "mat", "binlog", "squared", "multinomial"])
-def test_probabilities(loss):
-    model = SLNDClassifier(loss, **QUICK).fit(X, Y)
+def test_probabilities_of_the_loss(loss):
+    model = SLNDClassifier(loss, **QUICK, calibration=None).fit(X, Y)
     shares, scores = model.predict_proba(Q), model.decision_function(Q)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     if loss == "multinomial":
@@ -138,13 +142,13 @@ def test_probabilities(loss):
         posteriors[nobody] = 1
         expected = posteriors / posteriors.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(shares, expected, atol=1e-12)
-    two = SLNDClassifier(loss, **QUICK).fit(X, Y > 1)
+    two = SLNDClassifier(loss, **QUICK, calibration=None).fit(X, Y > 1)
     posterior = get_loss("log" if loss == "multinomial" else loss).transfer(two.decision_function(Q))
     np.testing.assert_allclose(two.predict_proba(Q), np.stack([1 - posterior, posterior], axis=1))
 
 
 def test_rows_without_any_posterior():
-    model = SLNDClassifier("squared", **QUICK).fit(X, Y)
+    model = SLNDClassifier("squared", **QUICK, calibration=None).fit(X, Y)
     model.coef_, model.intercept_ = np.zeros_like(model.coef_), np.full(4, -5.0)
     np.testing.assert_array_equal(model.predict_proba(Q[:2]), 0.25)
 
@@ -370,10 +374,10 @@ def test_blocks_of_another_precision(before, after):
 
 
 @pytest.mark.parametrize("n_groups", [2, 3, 4])
-def test_few_groups_hold_out_one_of_them(n_groups):
+def test_few_groups_are_held_out_in_turn(n_groups):
     groups = np.arange(len(X)) % n_groups
     model = SLNDClassifier().fit(X, Y, groups=groups)
-    assert model.report_["n_held_out"] in np.bincount(groups)
+    assert model.report_["n_held_out"] == 400
     assert model.report_["trials"]
 
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 
 from linear.problems import noisy_classes
 from nearboost.linear.sgd import LinearSGDClassifier
@@ -106,6 +108,32 @@ def test_histories_have_one_entry_for_each_pass(model):
     assert streamed.n_passes_ == 2
     assert np.isnan(both.history_["held_out_accuracy"][-1])
     assert np.isnan(both.history_["held_out_accuracy"][0]) == (model.rank is not None)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_first_blocks_that_are_too_small_settle_nothing(form):
+    """One row at a time, of which the first spans a single direction."""
+    digits, labels = load_digits(return_X_y=True)
+    model = SLNDClassifier()
+    for row in range(150):
+        model.partial_fit(form(digits[row : row + 1]), labels[row : row + 1], classes=range(10))
+    assert model.rank_ > 40
+    assert model.score(digits[1000:], labels[1000:]) > 0.7
+    assert model.n_passes_ == len(model.history_["risk"]) == 150
+    settled = model.eigenvalues_
+    assert model.partial_fit(form(digits[150:400]), labels[150:400]).eigenvalues_ is settled
+    assert model._kept is None
+
+
+def test_small_first_blocks_keep_their_unit_of_weights():
+    scores = []
+    for unit in (1.0, 8.0):
+        model = SLNDClassifier()
+        for first in range(0, 160, 40):
+            part, weight = slice(first, first + 40), unit * (1 + first // 40)
+            model.partial_fit(X[part], Y[part], classes=range(4), sample_weight=np.full(40, weight))
+        scores.append(model.decision_function(Q))
+    np.testing.assert_allclose(*scores, rtol=0, atol=1e-9)
 
 
 def test_blocks_without_any_label_to_draw():

@@ -9,8 +9,8 @@ from nearboost.problem.held_out import (
     best_scores,
     deal_cross_folds,
     deal_folds,
+    deal_parts,
     find_seed,
-    hold_out,
     spread_folds,
     whole_groups,
 )
@@ -25,16 +25,18 @@ def test_seeds():
         find_seed("three")
 
 
-def test_one_deal_gives_folds_and_the_part_that_is_held_out():
-    """A tenth, or a fifth: whole groups, each class spread evenly over the folds."""
+def test_folds_and_parts_are_dealt_alike():
+    """Tenths: whole groups, each class spread evenly over them."""
     rng = np.random.default_rng(0)
     groups = np.repeat(rng.permutation(200), 3)
     labels = labels_from_classes(groups % 4, 4)
     folds = deal_folds(labels, groups, np.random.RandomState(0))
-    for rows, share in [*((fold, 1) for fold in folds), (hold_out(labels, groups, 0), 2)]:
-        assert len(rows) == 60 * share
+    parts = deal_parts(labels, groups, 0)
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(600))
+    for rows in [*folds, *parts]:
+        assert len(rows) == 60
         assert not set(groups[rows]) & set(np.delete(groups, rows))
-        np.testing.assert_array_equal(np.bincount(labels.classes()[rows]), [15 * share] * 4)
+        np.testing.assert_array_equal(np.bincount(labels.classes()[rows]), [15] * 4)
 
 
 def votes_for(truth, n_wrong, confidence):
@@ -75,13 +77,16 @@ def test_scores_of_several_labels_are_compared_too():
     assert best_scores([noise, good + 0.1 * noise, noise], labels, np.ones(40)) == [1]
 
 
-def test_held_out_part_of_many_rows_and_of_few_groups(monkeypatch):
+def test_parts_of_many_rows_and_of_few_groups(monkeypatch):
     labels, rows = labels_from_classes(np.arange(90) % 2, 2), np.arange(90)
-    monkeypatch.setattr(held_out, "ENOUGH", 10)
-    assert len(hold_out(labels, rows, 0)) == 10
-    assert len(hold_out(labels, np.arange(90) % 3, 0)) == 30
-    assert len(hold_out(labels, np.zeros(90, dtype=int), 0)) == 0
-    assert not np.array_equal(hold_out(labels, rows, 0), hold_out(labels, rows, 1))
+    assert [len(part) for part in deal_parts(labels, rows, 0)] == [9] * 10
+    assert [len(part) for part in deal_parts(labels, np.arange(90) % 3, 0)] == [30] * 3
+    assert deal_parts(labels, np.zeros(90, dtype=int), 0) == []
+    assert not np.array_equal(deal_parts(labels, rows, 0)[0], deal_parts(labels, rows, 1)[0])
+    monkeypatch.setattr(held_out, "FEW_ROWS", 80)
+    assert [len(part) for part in deal_parts(labels, rows, 0)] == [18] * 5
+    monkeypatch.setattr(held_out, "ENOUGH", 15)
+    assert [len(part) for part in deal_parts(labels, rows, 0)] == [15] * 6
 
 
 def test_equal_rows_are_held_out_together():

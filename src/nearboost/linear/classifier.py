@@ -9,26 +9,24 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
 from nearboost.base.threads import count_threads, one_matrix_thread
-from nearboost.base.validation import check_flag, check_positive, check_whole
+from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
-from nearboost.linear.descent import PassOptions, Schedule, State
+from nearboost.linear.descent import PassOptions, State
+from nearboost.linear.judging import HeldOut
 from nearboost.linear.kept import Resumable, settled_of
-from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
 from nearboost.linear.objectives import Objective, check_loss
-from nearboost.linear.projection import Projection
+from nearboost.linear.recipe import Method, Recipe
 from nearboost.linear.rows import (
     Problem,
-    announce_coding,
-    check_rows,
     check_rows_and_labels,
     mean_weight,
     open_rows,
 )
 from nearboost.linear.scoring import LinearScores
-from nearboost.linear.training import Method, Recipe, Training
+from nearboost.linear.training import Training
+from nearboost.problem.calibration import Calibration, doubt_of, warn_uncalibrated
 from nearboost.problem.held_out import find_seed
 from nearboost.problem.targets import (
     Coding,
@@ -37,17 +35,10 @@ from nearboost.problem.targets import (
     check_weights,
     find_coding,
     number_groups,
-    unique_values,
     weigh_classes,
 )
 
 NO_HISTORY: dict[str, list[float]] = {"risk": [], "held_out_accuracy": []}
-
-
-def _steps_in_batches(classifier: "StochasticLinearClassifier") -> bool:
-    if classifier.step == "theory":
-        raise AttributeError('step="theory" sums over all rows at each step; use fit, or another step.')
-    return True
 
 
 class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseEstimator):
@@ -62,11 +53,15 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseE
     fit_intercept: bool
     early_stopping: bool
     tol: float | None
+    calibration: str | None
     class_weight: Any
     memory: float
     random_state: Any
     n_jobs: int | None
     verbose: int
+
+    held_out_accuracy_: float
+    _kept: Problem | None = None  # rows of first blocks that were too few
 
     _named_steps: tuple[str, ...] = ("auto",)
 
@@ -76,9 +71,12 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseE
     def _settings(self) -> tuple[Setting, set[str]]:
         """The setting that is given or that the choice starts from, and what is to be chosen."""
         chosen = self.step == "auto"
-        return Setting(rank=np.iinfo(np.int64).max, damping=0.0, factor=FIRST_FACTOR if chosen else None), (
-            {"step"} if chosen else set()
-        )
+        every, factor = np.iinfo(np.int64).max, FIRST_FACTOR if chosen else None
+        return Setting(every, 0.0, factor, self._scaling()), {"step"} if chosen else set()
+
+    def _scaling(self) -> str:
+        """How features are scaled, or the first way that is tried."""
+        raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Learn from all rows.
@@ -106,110 +104,32 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseE
             problem = self._pose(X, y, sample_weight, groups)
             check_learnable(problem, self.balanced)
             self._learn(problem)
-            self._settled = settled_of(self)  # later blocks are bound to it
+            self._settled, self._kept = settled_of(self), None  # later blocks are bound to it
         return self
 
     def _learn(self, problem: Problem) -> None:
+        self._calibration = None
         training = Training(problem, self._method(), self._recipe())
-        outcome = training.run(training.choose(*self._settings()))
-        choice, curve = outcome.choice, outcome.curve
+        choice = training.choose(*self._settings())
+        outcome = training.run(choice)
+        curve = outcome.curve
         self.history_ = dict(NO_HISTORY)
         self._record(curve.risk, curve.accuracy)
-        self._describe(curve.state, choice.setting, choice.trials, len(choice.held_out), outcome.seconds)
+        n_held_out = 0 if outcome.held_out is None else len(outcome.held_out.rows)
+        self._describe(curve.state, choice.setting, choice.trials, n_held_out, outcome.seconds)
         self._set_weights(curve.state, curve.state.weights)
+        self._calibrate(outcome.held_out)
 
-    @available_if(_steps_in_batches)
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        hessian_sample: Any = None,
-    ) -> Self:
-        """Make one pass over these rows; the first call also measures second moments and chooses what is not
-        given.
-
-        Steps are constant if ``step`` is a number; otherwise they decrease as 1/√(1 + t), with t counted in first
-        blocks. Later calls keep the parameters of the first, or of `fit`: only ``class_weight``, ``memory``,
-        ``n_jobs`` and ``verbose`` may change. ``max_passes``, ``early_stopping`` and ``tol`` are not used.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, memmap} of shape (n_samples, n_features)
-            Rows of this block.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Class labels, or a 0/1 matrix with one column per label.
-        classes : array-like or None, default=None
-            All classes that will ever come; required in the first call unless ``y`` is multilabel.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each sample's loss, relative to their mean in the first block.
-        hessian_sample : array-like of shape (n_rows, n_features) or None, default=None
-            Rows that the first call measures second moments on; None takes ``X``.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """
-        first = not hasattr(self, "_state")
-        self.check_parameters()
-        self._check_continued(first, classes)
-        with unchanged_on_failure(self), one_matrix_thread():
-            X, y = check_rows_and_labels(self, X, y, reset=first)
-            if first:
-                self._coding = announce_coding(y, classes)
-                problem = self._pose(X, y, sample_weight)
-                self._begin(problem, hessian_sample)
-                self._settled = settled_of(self)  # later blocks are bound to it
-            else:
-                X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
-                problem = self._pose(X, y, sample_weight, unit=self._state.unit)
-            self._continue(problem)
-        return self
-
-    def _begin(self, problem: Problem, hessian_sample: Any) -> None:
-        """Coordinates, metric and step from the first block."""
-        others = None
-        if hessian_sample is not None:
-            rows = open_rows(check_rows(self, hessian_sample, reset=False))
-            ids, groups = np.arange(rows.n_rows), number_groups(None, rows.n_rows)
-            others = Problem(rows, problem.labels, np.ones(len(ids), dtype=rows.dtype), groups, ids)
-        training = Training(problem, self._method(), self._recipe(), others)
-        choice = training.choose(*self._settings())
-        horizon = training.recipe.count_steps(len(problem.ids), 1)
-        self._state = training.begin(choice.setting, Schedule(0.0, horizon=horizon))
-        self.history_ = dict(NO_HISTORY)
-        self._describe(self._state, choice.setting, choice.trials, len(choice.held_out), training.seconds)
-
-    def _continue(self, problem: Problem) -> None:
-        state = self._state.copy()
-        projection = Projection(problem, state.coordinates, self.memory, self.n_jobs, self.verbose)
-        if state.schedule.n_steps is not None:  # after `fit`, whose steps have come down to zero
-            horizon = max(1, state.n_steps // state.n_passes)
-            state.schedule = Schedule(state.schedule.first, horizon=horizon)
-        before = final_risk(state, projection)
-        state, risk = with_smaller_steps(lambda trial: run_block(trial, projection, before), state)
-        self._record([risk])
-        self._set_weights(state, state.weights)
-
-    def _check_continued(self, first: bool, classes: ArrayLike | None) -> None:
-        """What blocks can be learned with, and that a later one comes with what the first one settled."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            raise ValueError('class_weight="balanced" cannot be known from a block; give partial_fit a dict.')
-        if first:
+    def _calibrate(self, held_out: HeldOut | None) -> None:
+        """Accuracy and probabilities from rows held out; several labels a row keep those of the loss."""
+        self.held_out_accuracy_ = float("nan") if held_out is None else held_out.accuracy()
+        if self.calibration is None:
             return
-        for name, settled in self._settled.items():
-            given = getattr(self, name)
-            if given is not settled and given != settled:
-                raise ValueError(
-                    f"{name}={given!r} was {settled!r} when learning began, and partial_fit goes on with that; "
-                    "set it back, or start again with fit or a clone."
-                )
-        if classes is not None and not self._coding.multilabel:
-            names = unique_values("classes", classes)[0]
-            if not np.array_equal(names, self.classes_):
-                raise ValueError(f"classes={names} must be those of the first call, {self.classes_}, or None.")
+        if held_out is None:
+            warn_uncalibrated()
+        if not self._coding.multilabel:
+            nobody = Calibration(self._objective.temperature, doubt_of(0))
+            self._calibration = nobody if held_out is None else held_out.calibration()
 
     def _record(self, risk: list[float], accuracy: list[float] | None = None) -> None:
         """One entry for each pass; accuracies are NaN where no rows were held out."""
@@ -225,12 +145,14 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseE
         """What was chosen, and from what."""
         self.report_ = {
             "loss": state.objective.name,
+            "scaling": setting.scaling,
             "rank": setting.rank,
             "damping": float(setting.damping),
             "step": state.schedule.first,
             "n_held_out": n_held_out,
             "trials": [
                 {
+                    "scaling": trial.setting.scaling,
                     "rank": trial.setting.rank,
                     "damping": float(trial.setting.damping),
                     "step": trial.step,
@@ -287,6 +209,7 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseE
             options=PassOptions(self.batch_size, self.balanced, self.average, find_seed(self.random_state)),
             early_stopping=self.early_stopping,
             tol=self.tol,
+            judged=self.calibration is not None,
             memory=self.memory,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -306,6 +229,7 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseE
             check_flag(name, getattr(self, name))
         if self.tol is not None and not (isinstance(self.tol, Real) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r} must be a number of at least 0, or None.")
+        check_choice("calibration", self.calibration, ("temperature", None))
         check_positive("memory", self.memory)
         count_threads(self.n_jobs)
 

@@ -44,7 +44,7 @@ class Coordinates(Protocol):
 class Eigenvectors:
     """z = Pᵀ(x, 1) in the leading eigenvectors P of the second moment, or Pᵀx without intercept.
 
-    Where the second moment is that of rows times a scale, so are the vectors, but for the constant.
+    Where the second moment is that of rows centred and scaled, ``vectors`` take rows as they are given.
     """
 
     vectors: Array

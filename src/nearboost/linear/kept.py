@@ -26,6 +26,7 @@ from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.descent import Metric, PassOptions, Schedule, State
 from nearboost.linear.objectives import NAMES, Objective
+from nearboost.problem.calibration import Calibration
 from nearboost.problem.targets import Coding
 
 MOST_COUNTED = 2**53  # steps and passes
@@ -46,26 +47,36 @@ class Figures(Spec):
         return {name: float(one) for name, one in value.items()}
 
 
+SCALING = Choice("none", "standard", "diagonal", "quasi-newton")
 TRIAL = Fields(
     {
+        "scaling": SCALING,
         "rank": Integer(1),
         "damping": Number(low=0),
         "step": Number(finite=False),
         "accuracy": Number(0, 1),
         "risk": Number(finite=False),
-    }
+    },
+    optional=("scaling",),
 )
 REPORT = Fields(
     {
         "loss": Choice(*NAMES),
+        "scaling": SCALING,
         "rank": Integer(1),
         "damping": Number(low=0),
         "step": Number(above=0),
         "n_held_out": Integer(),
         "trials": ListOf(TRIAL),
         "seconds": Figures(),
-    }
+    },
+    optional=("scaling",),
 )
+CALIBRATION = {
+    "held_out_accuracy_": Number(0, 1, finite=False),
+    "temperature": Nullable(Number(above=0)),  # None where probabilities are the loss's own
+    "uniform_share": Number(0, 1),
+}
 
 
 def linear_schema(name: str, coordinates: Mapping[str, Spec], optional: tuple[str, ...] = ()) -> Schema:
@@ -91,8 +102,9 @@ def linear_schema(name: str, coordinates: Mapping[str, Spec], optional: tuple[st
         "seed": Integer(),
         "unit": Number(above=0),
         **coordinates,
+        **CALIBRATION,
     }
-    return of_rows(entries, optional, check=_check_ties)
+    return of_rows(entries, (*optional, *CALIBRATION), check=_check_ties)
 
 
 def _check_ties(state: Mapping[str, Any]) -> None:
@@ -103,6 +115,8 @@ def _check_ties(state: Mapping[str, Any]) -> None:
         raise Misfit("must have all its weights in one precision")
     if (state["total"] is None) != (state["n_averaged"] == 0):
         raise Misfit("must have a sum of weights where steps are averaged, and only there")
+    if state.get("temperature") is not None and "uniform_share" not in state:
+        raise Misfit("must have a uniform share where it has a temperature")
     if state["steps_to_zero"] is not None and state["horizon"] is not None:
         raise Misfit("must have steps that fall in one way")
 
@@ -113,6 +127,8 @@ class Resumable:
     random_state: Any
     history_: dict[str, list[float]]
     report_: dict[str, Any]
+    held_out_accuracy_: float
+    _calibration: Calibration | None
     _coding: Coding
     _objective: Objective
     _settled: dict[str, Any]
@@ -132,6 +148,8 @@ class Resumable:
             "risks": np.array(self.history_["risk"]),
             "accuracies": np.array(self.history_["held_out_accuracy"]),
             "report_": {**self.report_, "seconds": {}},  # equal fits give equal files
+            "temperature": None if self._calibration is None else self._calibration.temperature,
+            "uniform_share": 0.0 if self._calibration is None else self._calibration.uniform_share,
             **learning_entries(self._state),
             **self._coordinate_entries(),
         }
@@ -153,6 +171,9 @@ class Resumable:
         self._state = learning_state(state, as_fitted, self._objective, coordinates, metric)
         self.history_ = {"risk": state["risks"].tolist(), "held_out_accuracy": state["accuracies"].tolist()}
         self.n_passes_ = len(state["risks"])
+        self.held_out_accuracy_ = state.get("held_out_accuracy_", float("nan"))
+        temperature = state.get("temperature")  # older files have none
+        self._calibration = None if temperature is None else Calibration(temperature, state["uniform_share"])
         self._settled = settled_of(as_fitted)
         if isinstance(self._settled["random_state"], np.random.RandomState):
             self._settled["random_state"] = self.random_state  # one generator, which was written twice

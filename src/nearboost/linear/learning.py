@@ -28,14 +28,17 @@ class EvaluationRows:
         self.weights = problem.weights[rows]
 
     def accuracy(self, V: NDArray[Any]) -> float:
-        """The share of the rows that V gets right."""
-        return self.problem.labels.accuracy(self._scores(V), self.rows, self.weights)
+        """The share of the rows that V gets right; NaN without rows."""
+        if not len(self.rows):
+            return float("nan")
+        return self.problem.labels.accuracy(self.scores(V), self.rows, self.weights)
 
     def risk(self, V: NDArray[Any]) -> float:
         """Their mean loss."""
-        return self.objective.risk(self._scores(V), self.problem.labels, self.rows, self.weights)
+        return self.objective.risk(self.scores(V), self.problem.labels, self.rows, self.weights)
 
-    def _scores(self, V: NDArray[Any]) -> NDArray[Any]:
+    def scores(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Of each row, one column for each class."""
         return self.Z[:, : len(V)] @ V.astype(self.Z.dtype, copy=False)
 
 

@@ -78,14 +78,16 @@ def measure_moment(
     """The second moment of the sampled rows times a scale, and the scale; with ``intercept`` of (x, 1).
 
     The matrix is summed block by block, in float64 over blocks. Where it would take more than a quarter of
-    ``memory``, the rows themselves are kept instead, as many as fit there.
+    ``memory``, the rows themselves are kept instead, as many as fit there; also where they are much fewer than
+    features, and decomposed faster.
     """
     width = rows.n_features + intercept
     counts = weights[sample].astype(np.float64)  # sums must be 1 to more digits than means take away
     shares = np.sqrt(counts / counts.sum())
     sparse = issparse(rows.X)
-    as_rows = 8 * width**2 > memory / 4 or (sparse and width > SMALL)
-    few_products = not as_rows and width <= SMALL
+    few = not sparse and 2 * len(sample) <= min(width, SMALL)
+    as_rows = few or 8 * width**2 > memory / 4 or (sparse and width > SMALL)
+    few_products = few or (not as_rows and width <= SMALL)
     dtype = np.dtype(np.float64) if few_products else rows.dtype  # small matrices can afford all digits
     scale = measure_scale(rows, sample, dtype)
     if as_rows:
@@ -94,7 +96,8 @@ def measure_moment(
             if every > 1:
                 warn_of_few(len(sample[::every]), len(sample), memory)
             sample, shares = sample[::every], shares[::every] * np.sqrt(every)
-        return SampleMoment(weighted_rows(rows.take(sample), shares, scale, intercept)), scale
+        block = rows.take(sample).astype(dtype, copy=False)
+        return SampleMoment(weighted_rows(block, shares, scale, intercept)), scale
 
     def product(piece: slice) -> NDArray[Any]:
         block = weighted_rows(rows.take(sample[piece]).astype(dtype, copy=False), shares[piece], scale, intercept)
@@ -129,6 +132,44 @@ def measure_mean(
         part = sample[start : start + ROWS_AT_ONCE]
         total += (rows.take(part).T.astype(np.float64) * scale) @ weights[part].astype(np.float64)
     return total / weights[sample].sum(dtype=np.float64)
+
+
+def spreads(about_zero: NDArray[np.float64], centre: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.float64]:
+    """√(E[x²] − c²) of each feature; 1 where that is nothing but rounding of sums in ``dtype``."""
+    variance = about_zero - centre**2
+    constant = variance <= about_zero * 100 * np.finfo(dtype).eps
+    return np.sqrt(np.where(constant, 1.0, variance))
+
+
+def standardize(moment: Moment, intercept: bool) -> tuple[Moment, NDArray[np.float64], NDArray[np.float64]]:
+    """The second moment of ((x − c)/s, 1) from that of (x, 1), with c and s; where there is no 1, c is zero.
+
+    What is given is changed in place, as there may be no room for another. Sparse rows are not centred.
+    """
+    n_features = moment.n_features - intercept
+    about_zero, centre = moment.diagonal()[:n_features], np.zeros(n_features)
+    if isinstance(moment, MatrixMoment):
+        matrix = moment.matrix
+        if intercept:
+            centre = matrix[:-1, -1].copy()
+            matrix[:-1, -1] = matrix[-1, :-1] = 0.0
+        scale = spreads(about_zero, centre, moment.dtype)
+        for row, c, s in zip(matrix, centre, scale, strict=False):  # the constant stays as it is
+            row[:n_features] = (row[:n_features] - c * centre) / (s * scale)
+        return MatrixMoment(matrix, moment.dtype), centre, scale
+    assert isinstance(moment, SampleMoment)
+    sample = moment.sample
+    if issparse(sample):
+        scale = spreads(about_zero, centre, moment.dtype)
+        by_column = np.append(1 / scale, 1.0) if intercept else 1 / scale
+        return SampleMoment(type(sample)(sample.multiply(by_column.astype(sample.dtype)))), centre, scale
+    if intercept:
+        centre = sample[:, :-1].T @ sample[:, -1].astype(np.float64)
+    scale = spreads(about_zero, centre, moment.dtype)
+    for row in sample:
+        row[:n_features] -= row[-1] * centre if intercept else 0.0
+        row[:n_features] /= scale
+    return moment, centre, scale
 
 
 def weighted_rows(block: Block, factors: NDArray[np.floating], scale: float, intercept: bool) -> Block:
@@ -234,7 +275,7 @@ def measure_size(rows: RowSource, sample: NDArray[np.integer]) -> tuple[float, f
     mean = np.asarray(block.mean(axis=0)).ravel()
     if issparse(block):
         second = float((block.data**2).sum() / block.shape[0])
-        spread = max(second - float(mean @ mean), 0.0)
+        spread = max(second - float(mean @ mean), 0.0) if block.shape[0] > 1 else 0.0  # but for rounding
     else:
         second = float((block**2).sum() / len(block))
         spread = float(((block - mean) ** 2).sum() / len(block))

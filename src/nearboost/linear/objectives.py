@@ -43,6 +43,11 @@ class Objective:
         return 0.5 if self.softmax else self.loss.curvature_at_zero
 
     @property
+    def temperature(self) -> float:
+        """At which softmax is the posterior of the log loss: ±h stand for two classes."""
+        return 2.0 if self.n_columns == 1 else 1.0
+
+    @property
     def hopeless(self) -> float:
         """A risk that no step towards the data gives: every margin at −1, or ln C + 1."""
         return float(np.log(self.n_columns) + 1) if self.softmax else float(self.loss.value(-1.0))

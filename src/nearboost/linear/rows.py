@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
 from nearboost.base.validation import check_map, validate_rows
-from nearboost.problem.held_out import hold_out
+from nearboost.problem.held_out import deal_parts
 from nearboost.problem.targets import Coding, Labels, find_coding, unique_values
 
 Block = Any  # dense or CSR rows
@@ -121,9 +121,9 @@ class Problem:
     ids: NDArray[np.int64]
     unit: float = 1.0
 
-    def hold_out(self, seed: int) -> NDArray[np.int64]:
-        """Rows that count, to be held out of learning: a part of them, groups kept whole."""
-        return self.ids[hold_out(self.labels.take(self.ids), self.groups[self.ids], seed)]
+    def deal_parts(self, seed: int) -> list[NDArray[np.int64]]:
+        """Rows that count, in parts that can be held out of learning, groups kept whole."""
+        return [self.ids[part] for part in deal_parts(self.labels.take(self.ids), self.groups[self.ids], seed)]
 
     def only(self, ids: NDArray[np.int64]) -> "Problem":
         """The problem of some of the rows."""

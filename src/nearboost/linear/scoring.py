@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
 from nearboost.linear.rows import check_rows, open_rows
-from nearboost.problem.calibration import leading_class, two_sided
+from nearboost.problem.calibration import Calibration, leading_class, two_sided
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.targets import Coding
 
@@ -24,6 +24,13 @@ class LinearScores(ScoredClassifierMixin):
     intercept_: NDArray[Any]
     _coding: Coding
     _objective: Objective
+    _calibration: Calibration | None
+
+    @property
+    def temperature_(self) -> float:
+        """By which scores are divided before their softmax, two classes having a score and its negative; NaN where
+        probabilities are those of the loss."""
+        return float("nan") if self._calibration is None else self._calibration.temperature
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Scores w·x + b.
@@ -66,6 +73,8 @@ class LinearScores(ScoredClassifierMixin):
         return (scores > 0).astype(np.int64) if self._coding.multilabel else self.classes_[leading_class(scores)]
 
     def _probabilities_from(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        if self._calibration is not None:
+            return self._calibration.probabilities(scores)
         return self._objective.probabilities(scores.astype(np.float64), self._coding.multilabel)
 
     def _score_blocks(self, X: Any) -> Iterator[NDArray[Any]]:

@@ -1,86 +1,48 @@
-"""From a problem and a recipe to weights: coordinates, choice, projection, passes."""
+"""From a problem and a recipe to weights: coordinates, choice, judges, projection, passes."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.linear.choice import MOST_HELD_OUT, MOST_LEARNED, Setting, Trial, choose
+from nearboost.linear.choice import Setting, Trial, choose
 from nearboost.linear.coordinates import Coordinates
-from nearboost.linear.descent import Metric, PassOptions, Schedule, State
-from nearboost.linear.learning import (
-    Diverged,
-    EvaluationRows,
-    LearningCurve,
-    StoppingRule,
-    learn,
-    with_smaller_steps,
-)
-from nearboost.linear.objectives import Objective
+from nearboost.linear.descent import Schedule, State
+from nearboost.linear.judging import MOST_JUDGED, Fold, HeldOut, Verdict, as_trial, pool
+from nearboost.linear.learning import EvaluationRows, LearningCurve, StoppingRule, learn, with_smaller_steps
 from nearboost.linear.projection import Projection
+from nearboost.linear.recipe import Method, Recipe
 from nearboost.linear.rows import Problem
+from nearboost.problem.held_out import SHARE
 
 Array = NDArray[np.float64]
 
-FEWEST_PASSES, MOST_PASSES = 5, 100
-ENOUGH_ROWS = 128_000  # rows seen in all passes together, where they are few
-
-
-class Method(Protocol):
-    """What tells the methods apart: where steps are taken, and in which metric."""
-
-    def coordinates(self, problem: Problem, recipe: "Recipe") -> Coordinates:
-        """Measured once, on a sample of the rows."""
-
-    def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:
-        """The diagonal of the metric in these coordinates."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """All settings of `fit`, in plain numbers. A step of None is chosen and decays."""
-
-    objective: Objective
-    step: float | None
-    n_passes: int | None
-    options: PassOptions
-    early_stopping: bool
-    tol: float | None
-    memory: float
-    n_jobs: int | None
-    verbose: int
-
-    def passes(self, n_rows: int) -> int:
-        """As given, or so many that small sets are seen often enough."""
-        if self.n_passes is not None:
-            return self.n_passes
-        return int(np.clip(-(-ENOUGH_ROWS // n_rows), FEWEST_PASSES, MOST_PASSES))
-
-    def count_steps(self, n_rows: int, n_passes: int) -> int:
-        """Batches of all passes."""
-        return n_passes * -(-n_rows // self.options.batch_size)
+FEW = 512  # rows, up to which all folds choose and judge
+ENOUGH_JUDGED = 1_024  # rows, of more
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The setting, the trials it comes from, the rows held out for them, and the best trial's accuracies."""
+    """The setting, the folds that chose it or may stop learning, the folds that are to judge it, and its trials,
+    with what the folds that chose it said."""
 
     setting: Setting
-    trials: list[Trial]
-    held_out: NDArray[np.int64]
-    accuracies: list[float]
+    deciding: list[NDArray[np.int64]]
+    judging: list[NDArray[np.int64]]
+    trials: list[Trial] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was learned, and how."""
+    """What was learned, scores of rows held out (None where nobody judged), and seconds."""
 
     curve: LearningCurve
-    choice: Choice
+    held_out: HeldOut | None
     seconds: dict[str, float]
 
 
@@ -103,7 +65,9 @@ class Training:
         self.problem, self.method, self.recipe = problem, method, recipe
         self.seconds: dict[str, float] = {}
         self._since = perf_counter()
-        self.coordinates = method.coordinates(hessian_problem or problem, recipe)
+        self.coordinates: Mapping[str, Coordinates] = method.coordinates(hessian_problem or problem, recipe)
+        self.few = len(problem.ids) <= FEW and not recipe.early_stopping and hessian_problem is None
+        self._moments = {name: coordinates.second_moments for name, coordinates in self.coordinates.items()}
         self._tick("coordinates")
 
     def _tick(self, name: str) -> None:
@@ -112,39 +76,81 @@ class Training:
 
     def choose(self, start: Setting, free: set[str]) -> Choice:
         """Choose what is free, on rows held out."""
-        start = replace(start, rank=min(start.rank, len(self.coordinates.second_moments)))
-        choice = Choice(start, [], self.problem.ids[:0], [])
-        if free or self.recipe.early_stopping:
-            choice = replace(choice, held_out=self.problem.hold_out(self.recipe.options.seed))
-            if free and len(choice.held_out):
-                choice = self._try_settings(choice, free)
+        choice = Choice(start.within(self._moments), *self._deal())
+        if free and choice.deciding:
+            choice = self._try_settings(choice, start, free)
         self._tick("choice")
         return choice
+
+    def _deal(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+        """Folds that choose and folds that judge. All fifths do both where rows are few. Else one fifth chooses,
+        and so many of the other tenths judge as are needed; of very many rows one part chooses, another judges."""
+        parts = self.problem.deal_parts(self.recipe.options.seed)
+        fifths = [np.sort(np.concatenate(parts[fold::SHARE])) for fold in range(min(SHARE, len(parts)))]
+        if self.few:
+            return fifths, fifths
+        others = [part for place, part in enumerate(parts) if place % SHARE]
+        n_judges = -(-ENOUGH_JUDGED * len(parts) // len(self.problem.ids))
+        return fifths[:1], others[:n_judges]
+
+    def _apart(self, part: NDArray[np.int64]) -> Mapping[str, Coordinates]:
+        """Coordinates that know nothing of some rows. Of many rows nobody learns much from the span of a few, and
+        coordinates are measured once."""
+        return self.method.coordinates(self.problem.without(part), self.recipe) if self.few else self.coordinates
+
+    def judge(self, choice: Choice, step: float) -> HeldOut | None:
+        """Scores of held-out rows with the chosen setting; None where nothing could be held out.
+
+        A ``step`` that was given is that with which the passes over all rows did not diverge.
+        """
+        recipe, setting, folds = self.recipe, choice.setting, choice.judging
+        if recipe.step is not None:
+            self.recipe = recipe = replace(recipe, step=step)
+        if folds is choice.deciding and choice.verdicts:
+            return pool(choice.verdicts)
+
+        def judge(part: NDArray[np.int64]) -> Verdict | None:
+            coordinates = self._apart(part)[setting.scaling].first(setting.rank)
+            fold = Fold(self.problem, part, coordinates, recipe, recipe.memory / len(folds), MOST_JUDGED)
+            return fold.judge(setting, self.begin)
+
+        with progress_bar("Judging", len(folds), recipe.verbose) as advance:
+            verdicts = [one for one in map_in_threads(judge, folds, recipe.n_jobs, advance) if one is not None]
+        self._tick("judging")
+        return pool(verdicts) if sum(len(verdict.held_out.rows) for verdict in verdicts) else None
 
     def run(self, choice: Choice) -> Outcome:
         """Learn from all rows, or from all but those held out for early stopping."""
         recipe, problem, objective = self.recipe, self.problem, self.recipe.objective
-        if recipe.early_stopping:
-            problem = problem.without(choice.held_out)
-        coordinates = self.coordinates.first(choice.setting.rank)
+        stopping = choice.deciding[0] if recipe.early_stopping and choice.deciding else problem.ids[:0]
+        problem = problem.without(stopping)
+        coordinates = self.coordinates[choice.setting.scaling].first(choice.setting.rank)
         projection = Projection(problem, coordinates, recipe.memory, recipe.n_jobs, recipe.verbose)
         held_out = None
-        if recipe.early_stopping and len(choice.held_out):
-            held_out = EvaluationRows(problem, choice.held_out, projection.project(choice.held_out), objective)
+        if len(stopping):
+            held_out = EvaluationRows(problem, stopping, projection.project(stopping), objective)
         self._tick("projection")
         n_rows, n_passes = len(problem.ids), recipe.passes(len(problem.ids))
         tol = None if recipe.step is None else recipe.tol  # chosen steps are to come down to zero
         stop = StoppingRule(n_passes, tol, by_accuracy=held_out is not None)
-        state = self.begin(choice.setting, Schedule(0.0, n_steps=recipe.count_steps(n_rows, n_passes)))
+        state = self.begin(
+            choice.setting, Schedule(0.0, n_steps=recipe.count_steps(n_rows, n_passes)), coordinates
+        )
         with progress_bar("Learning", n_passes * n_rows, recipe.verbose) as advance:
             _, curve = with_smaller_steps(lambda state: learn(state, projection, stop, held_out, advance), state)
-        curve.accuracy = curve.accuracy or choice.accuracies[: len(curve.risk)]
         self._tick("passes")
-        return Outcome(curve, choice, self.seconds)
+        judged = None
+        if held_out is not None:
+            judged = HeldOut(problem, stopping, held_out.scores(curve.state.weights))
+        else:
+            curve.accuracy = choice.verdicts[0].accuracies[: len(curve.risk)] if choice.verdicts else []
+            if recipe.judged:
+                judged = self.judge(choice, curve.state.schedule.first)
+        return Outcome(curve, judged, self.seconds)
 
-    def begin(self, setting: Setting, schedule: Schedule) -> State:
+    def begin(self, setting: Setting, schedule: Schedule, coordinates: Coordinates) -> State:
         """Where steps start: at zero, with a constant step where it is given, else with that of the setting."""
-        recipe, coordinates = self.recipe, self.coordinates.first(setting.rank)
+        recipe, coordinates = self.recipe, coordinates.first(setting.rank)
         metric = self.method.metric(coordinates, recipe.objective, setting.damping)
         if recipe.step is not None:
             schedule = Schedule(recipe.step)
@@ -157,33 +163,28 @@ class Training:
         V = np.zeros(shape, dtype=self.problem.rows.dtype)
         return State(coordinates, recipe.objective, metric, schedule, recipe.options, V, self.problem.unit)
 
-    def _try_settings(self, choice: Choice, free: set[str]) -> Choice:
+    def _try_settings(self, choice: Choice, start: Setting, free: set[str]) -> Choice:
         """Trials on a part of the rows, several at a time."""
-        recipe, problem = self.recipe, self.problem
-        remaining, generator = problem.without(choice.held_out), np.random.default_rng(recipe.options.seed)
-        learners = remaining.only(generator.permutation(remaining.ids)[:MOST_LEARNED])
-        wide = Projection(learners, self.coordinates, recipe.memory, recipe.n_jobs)
-        evaluated = np.sort(generator.permutation(choice.held_out)[: min(MOST_HELD_OUT, wide.pool)])
-        held_out = EvaluationRows(problem, evaluated, wide.project(evaluated), recipe.objective)
-        n_passes = recipe.passes(len(problem.ids))
-        schedule = Schedule(0.0, n_steps=recipe.count_steps(len(learners.ids), n_passes))
-        accuracies: dict[Setting, list[float]] = {}
+        recipe, problem, deciding = self.recipe, self.problem, choice.deciding
+        memory = recipe.memory / (len(deciding) * len(self.coordinates))
+        folds: dict[str, list[Fold]] = {scaling: [] for scaling in self.coordinates}
+        for part in deciding:
+            for scaling, coordinates in self._apart(part).items():
+                folds[scaling].append(Fold(problem, part, coordinates, recipe, memory))
+        known: dict[Setting, list[Verdict]] = {}
 
         def attempt(setting: Setting) -> Trial:
-            state = self.begin(setting, schedule)
-            try:
-                curve = learn(state, wide.first(setting.rank), StoppingRule(n_passes), held_out)
-            except Diverged:
-                return Trial(setting, state.schedule.first, 0.0, np.inf)
-            accuracies[setting] = curve.accuracy
-            return Trial(setting, state.schedule.first, curve.accuracy[-1], held_out.risk(state.weights))
+            verdicts = [fold.judge(setting, self.begin) for fold in folds[setting.scaling]]
+            known[setting] = [verdict for verdict in verdicts if verdict is not None]
+            step = self.begin(setting, Schedule(0.0), self.coordinates[setting.scaling]).schedule.first
+            return as_trial(setting, verdicts, step, recipe.objective)
 
         def attempt_all(settings: list[Setting], advance: Advance) -> list[Trial]:
             return map_in_threads(attempt, settings, recipe.n_jobs, advance)
 
-        second_moments = self.coordinates.second_moments
+        n_judged = sum(len(fold.evaluated.rows) for fold in folds[start.scaling])
+        if not n_judged:
+            return choice
         room = recipe.memory / (len(problem.ids) * problem.rows.dtype.itemsize)  # coordinates of every row
-        best, trials = choose(
-            choice.setting, second_moments, free, attempt_all, len(evaluated), room, recipe.verbose
-        )
-        return Choice(best, trials, choice.held_out, accuracies.get(best, []))
+        best, trials = choose(start, self._moments, free, attempt_all, n_judged, room, recipe.verbose)
+        return replace(choice, setting=best, trials=trials, verdicts=known[best])

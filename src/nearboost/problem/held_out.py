@@ -14,7 +14,7 @@ from nearboost.problem.targets import Labels, labels_from_classes
 
 FEW_ROWS = 10_000  # up to here every row is held out once, in folds; beyond, one fold of so many rows at most
 N_FOLDS = 10  # where every row is held out once
-SHARE, ENOUGH = 5, 20_480  # a single part is a fifth of the rows, or so many
+SHARE, ENOUGH = 5, 20_480  # a single part is a fifth of the rows; of very many, so many
 TINY, SMALL, LARGE = 300, 800, 3_000  # rows, for cross-fitting every choice
 MOST_HELD_OUT = 1_000  # rows of a fold, of a large set
 
@@ -79,14 +79,17 @@ def deal_folds(
     return [fold for fold in folds if 0 < len(fold) < labels.n_rows - 1]
 
 
-def hold_out(labels: Labels, groups: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
-    """Rows of one part to choose settings on: a fifth, or enough; none where all rows are of one group."""
+def deal_parts(labels: Labels, groups: NDArray[np.integer], seed: int) -> list[NDArray[np.int64]]:
+    """Rows of ten parts that can be held out in turn; of many rows five, or parts that are large enough.
+
+    Fewer where there are fewer groups, and none where all rows are of one.
+    """
     n_groups = len(np.unique(groups))
     if n_groups < 2:
-        return np.empty(0, dtype=np.int64)
-    n_parts = min(max(SHARE, labels.n_rows // ENOUGH), n_groups)  # at least one of few groups
-    fold_of_row = number_folds(labels, groups, n_parts, np.random.default_rng(seed).random)
-    return np.flatnonzero(fold_of_row == n_parts // 2)
+        return []
+    n_parts = N_FOLDS if labels.n_rows <= FEW_ROWS else max(SHARE, labels.n_rows // ENOUGH)
+    part_of_row = number_folds(labels, groups, min(n_parts, n_groups), np.random.default_rng(seed).random)
+    return [np.flatnonzero(part_of_row == part) for part in range(min(n_parts, n_groups))]
 
 
 def deal_cross_folds(

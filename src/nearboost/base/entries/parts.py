@@ -87,24 +87,28 @@ class Either(Spec):
 
 @dataclass(frozen=True)
 class Fields(Spec):
-    """A record that the schema knows: entries by name, as a dict."""
+    """A record that the schema knows: entries by name, as a dict. Older files may lack the ``optional`` ones."""
 
     specs: Mapping[str, Spec]
+    optional: tuple[str, ...] = ()
 
     def check(self, value: Any, sizes: Sizes) -> None:
-        if type(value) is not dict or set(value) != set(self.specs):
+        if type(value) is not dict or not self._fits(value):
             raise Misfit(f"must have the entries {', '.join(self.specs)}")
         own: Sizes = {}  # lengths are those of one record
-        for name, spec in self.specs.items():
-            spec.check(value[name], own)
+        for name, one in value.items():
+            self.specs[name].check(one, own)
 
     def encode(self, value: Any, where: str, writer: Writer) -> Coded:
-        return {name: spec.encode(value[name], f"{where}.{name}", writer) for name, spec in self.specs.items()}
+        return {name: self.specs[name].encode(one, f"{where}.{name}", writer) for name, one in value.items()}
 
     def decode(self, coded: Coded, where: str, reader: Reader) -> Any:
-        if not isinstance(coded, Mapping) or set(coded) != set(self.specs):
+        if not isinstance(coded, Mapping) or not self._fits(coded):
             raise ModelFileError(damaged(where, f"must have the entries {', '.join(self.specs)}"))
-        return {name: spec.decode(coded[name], f"{where}.{name}", reader) for name, spec in self.specs.items()}
+        return {name: self.specs[name].decode(one, f"{where}.{name}", reader) for name, one in coded.items()}
+
+    def _fits(self, entries: Mapping[str, Any]) -> bool:
+        return set(self.specs) - set(self.optional) <= set(entries) <= set(self.specs)
 
 
 @dataclass(frozen=True)
