@@ -119,3 +119,16 @@ def test_one_strange_letter_does_not_cost_the_others(monkeypatch):
     assert legible("ångström 海", 14)[0] == "ångström \\u6d77"
     apart = "a\u030angstro\u0308m"  # letters and accents, as some systems write names
     assert legible(apart, 14)[0] == "ångström"
+
+
+def test_neighbours_that_vote_alike(vectors, tmp_path):
+    """The shares of k-NN: for their own class, against every other."""
+    model = tmp_path / "knn.nb"
+    assert call("fit", vectors.data, "--out", model, "--method", "knn:n_neighbors=5").code == Exit.DONE
+    vote = answer("explain", model, vectors.data, "--row", 3)
+    assert {voter["vote"] for voter in vote["voters"] if voter["label"] == vote["about"]} == {0.2}
+    assert all(voter["vote"] == -0.2 for voter in vote["voters"] if voter["label"] != vote["about"])
+    assert vote["score"] == pytest.approx(sum(voter["vote"] for voter in vote["voters"] if voter["vote"] > 0))
+    other = answer("explain", model, vectors.data, "--row", 3, "--about", "two")
+    assert sum(voter["vote"] for voter in other["voters"]) < 1
+    assert "A vote is a neighbour's share of all" in call("explain", model, vectors.data).out

@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.entries import Array, Choice, Misfit
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_whole, validate_rows
+from nearboost.boosting.queries import Explanation
 from nearboost.boosting.state import ROWS, restore_search
-from nearboost.neighbors import METHODS, METRICS, NeighborSearch
+from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
 from nearboost.problem.targets import GivenRows, class_members, encode_classes
-from nearboost.votes import VOTE_WEIGHTS, votes_from_neighbors
+from nearboost.votes import VOTE_WEIGHTS, Votes, votes_from_neighbors
 
 
 def _check_search(state: Mapping[str, Any]) -> None:
@@ -194,9 +195,36 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         return np.arange(self._n_samples)
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        counts = (self._vote(X)[1].matrix() @ self._members).toarray()
+        yield counts / counts.sum(axis=1, keepdims=True)
+
+    def _vote(self, X: ArrayLike) -> tuple[Neighbors, Votes]:
+        """The neighbours of some queries, and their votes."""
         check_is_fitted(self)
         X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         found = self._search.search(X, self.n_neighbors)
-        votes = votes_from_neighbors(found, self._n_samples, self.vote_weights)
-        counts = (votes.matrix() @ self._members).toarray()
-        yield counts / counts.sum(axis=1, keepdims=True)
+        return found, votes_from_neighbors(found, self._n_samples, self.vote_weights)
+
+    def explain(self, X: ArrayLike) -> list[Explanation]:
+        """Who voted on each row, and how much.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        list of Explanation
+            One per row; contributions are shares of all votes and add up to those of the classes.
+        """
+        found, votes = self._vote(X)
+        explanations = []
+        for row in range(votes.n_rows):
+            part = slice(votes.indptr[row], votes.indptr[row + 1])
+            voters, weights = votes.voters[part].astype(np.int64), votes.weights[part]
+            shares = self._members[voters].toarray() * (weights / weights.sum())[:, np.newaxis]
+            far = found.distances[row][np.isin(found.indices[row], voters)]
+            nothing = np.zeros(len(self.classes_))
+            explanations.append(Explanation(voters, far, weights, shares, nothing, self.classes_))
+        return explanations

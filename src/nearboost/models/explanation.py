@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.image_set import ImageSet
+from nearboost.boosting.knn import KNNClassifier
 from nearboost.boosting.queries import Explanation
 from nearboost.ensemble.explaining import StackedExplanation
 from nearboost.inn.code_classifier import CodeExplanation
@@ -53,6 +54,7 @@ class Vote:
     voters : the strongest first; some may have a vote of 0
     linear : what the linear head of NearBoost adds to each class, the largest first; empty for other classifiers
     note : that the item is unlike the training items, where it is
+    meaning : what a vote and the score are
     by_centroids : whether voters are centroids, each told by the training item nearest to it
     """
 
@@ -65,6 +67,7 @@ class Vote:
     linear: dict[str, float] = field(default_factory=dict)
     note: str = ""
     by_centroids: bool = False
+    meaning: str = ""
 
     @property
     def balance(self) -> tuple[float, float]:
@@ -86,13 +89,13 @@ def explain(
 ) -> list[Vote]:
     """The voters on some rows, for and against the class ``about``, or the one that the model says.
 
-    Boosted neighbours and NearBoost: what each adds to the score of the class. Codes: the weight of a sample,
-    negative where it is of another class.
+    Boosted neighbours and NearBoost: what each adds to the score of the class. Codes: the weight of a sample, and
+    k-NN: the share of a neighbour, negative where it is of another class.
     """
     if not hasattr(model.last_step, "explain"):
         raise ValueError(
-            f"{type(model.last_step).__name__} has no voters to show; fit nearboost, unn, n3, mlnn, mapboost, "
-            "innc or src."
+            f"{type(model.last_step).__name__} has no voters to show; fit nearboost, knn, unn, n3, mlnn, "
+            "mapboost, innc or src."
         )
     if about is not None and about not in model.classes:
         raise ValueError(f"The model has no class {about!r}; use one of {', '.join(model.classes[:15])}.")
@@ -116,9 +119,21 @@ def explain(
                 _linear_head(model, explanation),
                 predicted.notes[i],
                 getattr(model.last_step, "_of_centroids", False),
+                meaning_of(model.last_step, explanation),
             )
         )
     return votes
+
+
+def meaning_of(classifier: Any, explanation: Any) -> str:
+    """What the votes of a classifier are, for and against, and what the score is."""
+    if isinstance(classifier, KNNClassifier):
+        return "A vote is a neighbour's share of all: for the class if it is of it; the score is the share for it."
+    if isinstance(explanation, CodeExplanation):
+        return "A vote is a sample's weight in the code of the item: for the class if it is of it."
+    if isinstance(explanation, StackedExplanation):
+        return "A vote is what a training item adds to the score of the class; the linear head adds the rest."
+    return "A vote is what a neighbour adds to the score of the class; the largest score wins."
 
 
 def _voters(model: Model, explanation: Any, code: int) -> list[Voter]:
@@ -128,6 +143,8 @@ def _voters(model: Model, explanation: Any, code: int) -> list[Voter]:
     else:
         rows, distances = explanation.prototypes, explanation.distances.tolist()
         signed = signed_votes(explanation, code)
+        if isinstance(model.last_step, KNNClassifier):  # a share for another class is one against this
+            signed = np.where(signed > 0, signed, -explanation.contributions.sum(axis=1))
     order = np.argsort(-np.abs(signed), kind="stable")
     return [_voter(model, int(rows[i]), float(signed[i]), distances[i]) for i in order.tolist()]
 
@@ -197,6 +214,7 @@ def as_lines(vote: Vote, most: int) -> list[str]:
         f"Item: {vote.name}",
         f"Said: {vote.said}{sure}{f'; the item is {vote.note}' if vote.note else ''}",
         f"Votes about {vote.about}: {in_favour:+.4f} for, {against:+.4f} against, score {vote.score:+.4f}",
+        vote.meaning,
         *_linear_lines(vote),
         vote.summary(most),
     ]
