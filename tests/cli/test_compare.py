@@ -78,12 +78,12 @@ def test_the_leaderboard_is_printed(blobs, tmp_path, runs_here):
     facts = json.loads((tmp_path / "out" / "results.json").read_text())["facts"]
     lines = [re.split(r"\s*[│┃]\s*", line)[1:-1] for line in result.stdout.splitlines()]
     header, *rows = [cells for cells in lines if len(cells) > 1]
-    assert header == ["Method", "Accuracy, %", "Fit, s", "Query, ms", "Prototypes"]
+    assert header == ["Method", "Accuracy, %", "Held out, %", "Fit, s", "Query, ms", "Prototypes"]
     assert [row[0] for row in rows] == [row["method"] for row in facts["leaderboard"]]
     accuracy = facts["leaderboard"][0]["accuracy"]
     low, high = accuracy["interval"]
     assert rows[0][1] == f"{100 * accuracy['mean']:.1f} ({100 * low:.1f}–{100 * high:.1f})"
-    assert {row[0]: row[4] for row in rows} == {"crc": "30", "linear-svm": "–"}
+    assert {row[0]: row[5] for row in rows} == {"crc": "30", "linear-svm": "–"}
     assert json.loads(call(*words, "--json").stdout)["best"] == facts["best"], "nothing but JSON"
 
 
