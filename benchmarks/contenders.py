@@ -54,7 +54,7 @@ def random_share(split: Split, share: float, seed: int) -> Prototypes:
     rng = np.random.default_rng(seed)
     kept = [
         rng.choice(np.flatnonzero(split.y_train == label), size, replace=False)
-        for label, size in _class_sizes(split.y_train, share).items()
+        for label, size in class_sizes(split.y_train, share).items()
     ]
     rows = np.sort(np.concatenate(kept))
     return Prototypes(split.X_train[rows], split.y_train[rows])
@@ -64,7 +64,7 @@ def cluster_centroids(split: Split, share: float, seed: int) -> Prototypes:
     """The k-means centres of every class, as many as the share says (imbalanced-learn with its KMeans)."""
     from imblearn.under_sampling import ClusterCentroids
 
-    sizes = _class_sizes(split.y_train, share)
+    sizes = class_sizes(split.y_train, share)
     sampler = ClusterCentroids(sampling_strategy=sizes, voting="soft", random_state=seed)
     return Prototypes(*sampler.fit_resample(split.X_train, split.y_train))
 
@@ -119,7 +119,7 @@ def reduce_and_vote(contender: str, reduction: Reduction, split: Split, share: f
     }
 
 
-def _class_sizes(y: NDArray[np.int64], share: float) -> dict[int, int]:
+def class_sizes(y: NDArray[np.int64], share: float) -> dict[int, int]:
     """How many rows of each class make the share, at least one."""
     labels, counts = np.unique(y, return_counts=True)
     return {int(label): max(1, round(share * int(count))) for label, count in zip(labels, counts, strict=True)}

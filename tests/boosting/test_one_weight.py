@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 
 from boosting.problems import brute_force, make_problems, random_rows
 from nearboost import MAPBoostClassifier, MLNNClassifier, NeighborSearch
@@ -556,3 +557,15 @@ def test_coefficients_may_be_more_than_32_bits_can_count():
         leverage_symmetric(csr_array(np.ones((3, 1))), labels),
     ):
         assert leverage.values.indptr.dtype == np.int64
+
+
+@pytest.mark.parametrize("cls", [MLNNClassifier, MAPBoostClassifier])
+def test_few_prototypes_are_asked_in_small_numbers(cls):
+    """All rows vote by 11; a tenth of them, with ten classes, would be asked across classes."""
+    X, y = load_digits(return_X_y=True)
+    assert cls(n_rounds=5).fit(X[:300], y[:300]).n_neighbors_ == 11
+    few = cls(n_prototypes=0.1).fit(X[::4], y[::4])
+    assert few.n_neighbors_ < 5
+    assert (
+        few.score(X[1::4], y[1::4]) > cls(11, n_prototypes=0.1).fit(X[::4], y[::4]).score(X[1::4], y[1::4]) + 0.03
+    )

@@ -177,8 +177,11 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             else:
                 given = repair_graph(before.graph, before.X, before.stay, search, wanted, data.groups)
         if self.n_neighbors == "auto":
-            return given, choose_n_neighbors(given, data, recipe)
+            return given, self._choose_neighbors(given, data, recipe)
         return given, int(self.n_neighbors)
+
+    def _choose_neighbors(self, graph: Neighbors, data: TrainingSet, recipe: Recipe) -> int:
+        return choose_n_neighbors(graph, data, recipe)
 
     def _train(self, data: TrainingSet, kept: NDArray[np.int64], graph: Neighbors, n_neighbors: int) -> Self:
         """Train on a known graph; ``kept`` maps its rows to those of the user's X."""

@@ -51,9 +51,9 @@ class MAPBoostClassifier(WeightForAll):
 
     Parameters
     ----------
-    n_neighbors : int or "auto", default=11
-        Number of neighbours that vote. "auto" picks among 1, 3, 5, 7, 11, 15 and 31: of those whose plain vote on
-        left-out training rows is right as often as the best's, to within one standard error, the largest.
+    n_neighbors : int or "auto", default="auto"
+        Number of neighbours that vote. "auto" is 11 where all rows vote. With ``n_prototypes`` it is the one of 1,
+        3, 5, 7, 11, 15 and 31 whose plain vote of the prototypes is best on the training rows.
     estimator : {"rectangular", "gaussian", "adaptive"}, default="rectangular"
         Kernel of the density estimate, cut off at the last voter: 1; exp(−d²/2σ²) with one σ for all; or the same
         with a local bandwidth ρ, in training the distance of the voter's own k-th neighbour (sample-point
@@ -167,7 +167,7 @@ class MAPBoostClassifier(WeightForAll):
 
     def __init__(
         self,
-        n_neighbors: int | str = 11,
+        n_neighbors: int | str = "auto",
         *,
         estimator: str = "rectangular",
         sigma: float | str | None = None,

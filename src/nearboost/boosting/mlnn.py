@@ -16,10 +16,10 @@ class MLNNClassifier(WeightForAll):
 
     Parameters
     ----------
-    n_neighbors : int or "auto", default=11
-        Number of neighbours that vote. "auto" picks among 1, 3, 5, 7, 11, 15 and 31 (and 100 for INN votes): of
-        those whose plain vote on left-out training rows is right as often as the best's, to within one standard
-        error, the largest.
+    n_neighbors : int or "auto", default="auto"
+        Number of neighbours that vote. "auto" is 11 where all rows vote. With ``n_prototypes`` it is the one of 1,
+        3, 5, 7, 11, 15 and 31 whose plain vote of the prototypes is best on the training rows; for INN votes, of
+        these and 100 the one whose plain vote of all rows is.
     kernel : {"knn", "gaussian", "adaptive"} or callable, default="knn"
         Weight of a neighbour's vote: 1, which has a closed form; exp(−d²/2σ²) with one σ for all; the same with σ
         = ρ, the distance of the farthest voter on the row; or a function from an array of distances to as many
@@ -133,7 +133,7 @@ class MLNNClassifier(WeightForAll):
 
     def __init__(
         self,
-        n_neighbors: int | str = 11,
+        n_neighbors: int | str = "auto",
         *,
         kernel: Kernel = "knn",
         vote_weights: str = "kernel",

@@ -24,11 +24,13 @@ from nearboost.boosting.engine import (
     run_from,
 )
 from nearboost.boosting.state import THEORY, boosted
-from nearboost.boosting.training import Outcome
+from nearboost.boosting.training import Outcome, Recipe
 from nearboost.kernels.records import EdgeMeasures, EdgeState, EdgeStep
-from nearboost.problem.targets import Labels
+from nearboost.neighbors import Neighbors
+from nearboost.problem.targets import Labels, TrainingSet
 from nearboost.votes import KernelVotes
 
+USUAL_NEIGHBORS = 11  # where all rows vote
 ROUNDS_PER_STEP = 2_000  # between two steps of the progress bar
 FAINTEST = 1e-100  # mean vote, in units of the largest, of an example that can be weighed up
 FAINT = 1e-3  # strongest vote of most rows, in units of the strongest of all, that is worth a warning
@@ -257,6 +259,12 @@ class WeightForAll(LeveragedNeighborsClassifier):
 
     def _restore_step_rule(self) -> StepRule:
         return EdgeRule(self._was_one_vs_all, votes_alike=False, always_smooth=False, normalised=self._normalised)
+
+    def _choose_neighbors(self, graph: Neighbors, data: TrainingSet, recipe: Recipe) -> int:
+        """From zero most of all rows get no weight: how well all of them vote together tells too little of it."""
+        if recipe.n_prototypes is None and isinstance(recipe.vote_rule, KernelVotes):
+            return min(USUAL_NEIGHBORS, graph.n_neighbors)
+        return super()._choose_neighbors(graph, data, recipe)
 
     def _rounds(self, n_rows: int, n_classes: int) -> int:
         if self.n_rounds is not None:

@@ -314,16 +314,18 @@ def choose_rounds(fits: list[FoldFit], data: TrainingSet, recipe: Recipe) -> int
 def choose_n_neighbors(neighbors: Neighbors, data: TrainingSet, recipe: Recipe) -> int:
     """The number of neighbours whose plain vote is the best on training rows, each left out.
 
-    One graph at the largest number serves all candidates. Among few prototypes, votes that do not fade must not
-    outnumber a class's share of them, or all of them would vote on every query alike. Where boosting starts from
-    zero, most neighbours will have no weight, and the largest number that is right as often serves best.
+    One graph at the largest number serves all candidates. Among few prototypes, votes that do not fade are those
+    of the prototypes, which lie farther apart than rows do. Where boosting starts from zero and all rows vote,
+    most neighbours will have no weight, and the largest number that is right as often serves best.
     """
-    labels, rule, most = data.labels, recipe.vote_rule, neighbors.n_neighbors
-    if recipe.n_prototypes is not None and not rule.fades:
-        most = min(most, max(1, recipe.n_prototypes // labels.n_classes))
-    candidates = [k for k in rule.candidates if k <= most]
+    labels, rule, among_all = data.labels, recipe.vote_rule, True
     if len(most_groups(labels, data.groups)) < 2:  # nobody has a neighbour of its own class
-        return candidates[0]
+        return min(rule.candidates)
+    if recipe.n_prototypes is not None and not rule.fades:
+        widest = replace(recipe, n_neighbors=min(neighbors.n_neighbors, max(rule.candidates)))
+        seen = choose_voters(data, neighbors, data.weights, widest).graph
+        neighbors, among_all = neighbors if seen is None else seen, False
+    candidates = [k for k in rule.candidates if k <= neighbors.n_neighbors]
     # Where most rows are there several times, a few neighbours are nobody but copies.
     strangers = [(neighbors.distances[:, :k] > 0).any(axis=1).mean() for k in candidates]
     candidates = [k for k, share in zip(candidates, strangers, strict=True) if share >= 0.5] or candidates[-1:]
@@ -338,4 +340,4 @@ def choose_n_neighbors(neighbors: Neighbors, data: TrainingSet, recipe: Recipe) 
 
     scores = map(vote_of, candidates)
     best = best_scores(scores, labels.take(judges), data.weights.product[judges])
-    return candidates[max(best) if recipe.start == "zero" else best[0]]
+    return candidates[max(best) if recipe.start == "zero" and among_all else best[0]]
