@@ -43,6 +43,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.slnd_defaults
 	$(BIN)/python -m benchmarks.features
 	$(BIN)/python -m benchmarks.features_more
+	$(BIN)/python -m benchmarks.cells
 
 # A table or figure of the papers: make paper NAME=inn-table-3 DATA=data. Without a name, a list of them.
 paper: $(STAMP)

@@ -225,6 +225,9 @@ FEATURES: dict[str, Features] = {
     "gist-512": Features("Gist, 512 numbers", _gist(512)),
     "bif-whole": Features("bio-inspired features of the whole image, 4 scales of 256 bins", _bif),
     "bif-cell": Features("bio-inspired features of the cell, 4 scales of 256 bins", _bif, kind="masked"),
+    "bif-regions": Features(
+        "bio-inspired features of nucleus and outer region, scale 5, 32 bins each", _pixels, kind="pixels"
+    ),
     "pixels": Features("grey pixels", _pixels, kind="pixels"),
     "nimble": Features("100 fixations an image, described by learned filters", _nimble, learned=True, kind="sets"),
     "nimble-mirrored": Features(

@@ -90,7 +90,17 @@ def evaluate(model: Any, rows: Samples, answers: NDArray[Any]) -> Measures:
         found["class_accuracy"] = dict(zip(rows.classes, shares, strict=True))
     if hasattr(model, "prototypes_"):
         found["prototypes"] = len(model.prototypes_)
+        found |= prototype_shares(np.asarray(model.prototypes_), rows)
     return found
+
+
+def prototype_shares(prototypes: NDArray[Any], rows: Samples) -> Measures:
+    """Prototypes as a share of the training rows, also by class; nothing where they are no such rows."""
+    if rows.y.ndim != 1 or prototypes.ndim != 1 or prototypes.dtype.kind not in "iu":
+        return {}
+    counts = np.bincount(rows.y[prototypes], minlength=len(rows.classes)) / len(rows.y)
+    by_class = dict(zip(rows.classes, map(float, counts), strict=True))
+    return {"prototype_share": len(prototypes) / len(rows.y), "class_prototypes": by_class}
 
 
 def averaged(found: Sequence[Measures]) -> Measures:

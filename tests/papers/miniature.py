@@ -6,6 +6,7 @@ import numpy as np
 from PIL import Image
 from scipy.io import savemat
 
+from nearboost.cells.demo import demo_field
 from nearboost.datasets.scenes import SCENES
 from nearboost.datasets.voc import VOC_CLASSES
 
@@ -90,7 +91,22 @@ def voc(root, n=20):
             (lists / f"{name}_{part}.txt").write_text("".join(lines))
 
 
+def translocation(root):
+    """Two wells of each control, made up, in the names of BBBC013."""
+    folder = root / "translocation"
+    folder.mkdir(parents=True)
+    lines = ["Plate,Well,Dose,PosNegCtrls"]
+    for number, (well, kind) in enumerate(
+        (("A01", "0"), ("B01", "0"), ("A12", "1"), ("B12", "1"), ("E02", "0.5"))
+    ):
+        made = demo_field(number, granular=float(kind), n_cells=24, shape=(160, 160))
+        save(folder / f"BBBC013_{well}_s1_w1.tif", made.stain)
+        save(folder / f"BBBC013_{well}_s1_w2.tif", made.nuclei)
+        lines.append(f"plate_1,{well},0,{kind}")
+    (folder / "doses_and_controls.csv").write_text("\n".join(lines) + "\n")
+
+
 def write_all(root: Path) -> Path:
-    for write in (scene15, caltech101, hela2d, faces, gtsrb, ilsvrc, voc):
+    for write in (scene15, caltech101, hela2d, translocation, faces, gtsrb, ilsvrc, voc):
         write(root)
     return root

@@ -222,10 +222,18 @@ def test_the_command_prints_ours_beside_the_papers(root, tmp_path, here):
     assert "thesis-table-5.3-quick/report.html" in result.stdout.replace("\n", "")
 
 
+@pytest.mark.parametrize("name", ["thesis-table-5.1", "thesis-table-5.2"])
+def test_cells_of_wells(root, tmp_path, here, monkeypatch, name):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    result = invoke(name, "--data", root, "--quick", "--out", tmp_path)
+    assert result.exit_code == Exit.DONE, result.output
+    assert "soft UNN, adaptive" in result.stdout
+    assert "negative" in result.stdout
+
+
 def test_mistakes_are_sentences(root, tmp_path):
     for arguments, said in (
         (["n3-table-44", "--data", root], "did you mean n3-table-4"),
-        (["thesis-table-5.1", "--data", root], "cannot do yet"),
         (["n3-table-4", "--data", tmp_path], "has no Caltech-256 at caltech256 or caltech101 (Caltech-101)"),
         (["n3-table-4", "--data", tmp_path / "nowhere"], "is not a folder"),
         ([], "No table or figure was given"),
