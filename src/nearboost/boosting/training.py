@@ -314,18 +314,22 @@ def choose_rounds(fits: list[FoldFit], data: TrainingSet, recipe: Recipe) -> int
 def choose_n_neighbors(neighbors: Neighbors, data: TrainingSet, recipe: Recipe) -> int:
     """The number of neighbours whose plain vote is the best on training rows, each left out.
 
-    One graph at the largest number serves all candidates. Among few prototypes, votes that do not fade are those
-    of the prototypes, which lie farther apart than rows do. Where boosting starts from zero and all rows vote,
-    most neighbours will have no weight, and the largest number that is right as often serves best.
+    One graph at the largest number serves all candidates. Among few prototypes, votes that do not fade must not
+    outnumber a class's share of them, or all of them would vote on every query alike. Where boosting starts from
+    zero, most of all rows will have no weight, and the largest number that is right as often serves best; but few
+    prototypes nearly all get one, and their own plain vote tells.
     """
-    labels, rule, among_all = data.labels, recipe.vote_rule, True
+    labels, rule, most, from_zero = data.labels, recipe.vote_rule, neighbors.n_neighbors, recipe.start == "zero"
     if len(most_groups(labels, data.groups)) < 2:  # nobody has a neighbour of its own class
         return min(rule.candidates)
-    if recipe.n_prototypes is not None and not rule.fades:
-        widest = replace(recipe, n_neighbors=min(neighbors.n_neighbors, max(rule.candidates)))
-        seen = choose_voters(data, neighbors, data.weights, widest).graph
-        neighbors, among_all = neighbors if seen is None else seen, False
-    candidates = [k for k in rule.candidates if k <= neighbors.n_neighbors]
+    few = recipe.n_prototypes is not None and not rule.fades
+    if few and from_zero:
+        widest = replace(recipe, n_neighbors=min(most, max(rule.candidates)))
+        neighbors = choose_voters(data, neighbors, data.weights, widest).graph or neighbors
+        most = neighbors.n_neighbors
+    elif few:
+        most = min(most, max(1, (recipe.n_prototypes or 0) // labels.n_classes))
+    candidates = [k for k in rule.candidates if k <= most]
     # Where most rows are there several times, a few neighbours are nobody but copies.
     strangers = [(neighbors.distances[:, :k] > 0).any(axis=1).mean() for k in candidates]
     candidates = [k for k, share in zip(candidates, strangers, strict=True) if share >= 0.5] or candidates[-1:]
@@ -340,4 +344,4 @@ def choose_n_neighbors(neighbors: Neighbors, data: TrainingSet, recipe: Recipe) 
 
     scores = map(vote_of, candidates)
     best = best_scores(scores, labels.take(judges), data.weights.product[judges])
-    return candidates[max(best) if recipe.start == "zero" and among_all else best[0]]
+    return candidates[max(best) if from_zero and not few else best[0]]
