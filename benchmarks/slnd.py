@@ -55,7 +55,13 @@ def make(name: str, n_rows: int) -> Any:
     """The contender of this name."""
     from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-    published: dict[str, Any] = {"damping": 0, "step": n_rows**-0.5, "average": True, "fit_intercept": False}
+    published: dict[str, Any] = {
+        "damping": 0,
+        "step": n_rows**-0.5,
+        "average": True,
+        "fit_intercept": False,
+        "calibration": None,
+    }
     makers = {
         "SLND published": lambda: SLNDClassifier("log", rank=200, max_passes=3, n_jobs=THREADS, **published),
         "SLND": lambda: SLNDClassifier(n_jobs=THREADS),
@@ -159,7 +165,13 @@ def growth(rounds: int) -> list[Row]:
             size = start | {what: value}
             X, y = Spectrum(size["features"], size["classes"]).rows(size["rows"])
             model = SLNDClassifier(
-                rank=size["rank"], damping=0.01, step=0.01, max_passes=5, tol=None, n_jobs=THREADS
+                rank=size["rank"],
+                damping=0.01,
+                step=0.01,
+                max_passes=5,
+                tol=None,
+                n_jobs=THREADS,
+                calibration=None,
             )
             model.fit(X[:2_000], y[:2_000])
             times, parts = [], []

@@ -13,7 +13,7 @@ from papers.tables_n3 import CALTECH, IMAGENET, SUN
 SIGNS = Panel("signs", "gtsrb", "pixels", "fixed", transformer=lambda _: Normalizer())
 
 RANK = 200
-SHARED: dict[str, Any] = {"fit_intercept": False, "tol": None}
+SHARED: dict[str, Any] = {"fit_intercept": False, "tol": None, "calibration": None}
 
 
 def slnd(size: Size, **settings: Any) -> SLNDClassifier:

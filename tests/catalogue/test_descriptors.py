@@ -129,10 +129,10 @@ def test_an_estimate_grows_with_the_images(tmp_path):
 
 
 def test_exponents_are_bounded():
-    assert exponent(1.0, 4.0, 1.0, 2.5) == 2.0
-    assert exponent(1.0, 1.0, 1.0, 2.5) == 1.0
-    assert exponent(1.0, 100.0, 1.0, 2.5) == 2.5
-    assert exponent(0.0, 1.0, 1.0, 2.5) == 1.0
+    assert exponent(1.0, 16.0, most=2.5) == 2.0  # four times as many rows
+    assert exponent(1.0, 0.5, most=2.5) == 0.0
+    assert exponent(1.0, 100.0, most=2.5) == 2.5
+    assert exponent(0.0, 1.0, most=2.5) == 0.0
     assert roughly(61) == "about 1 minute"
 
 

@@ -67,7 +67,10 @@ def test_passes_follow_one_model():
 
 
 def test_spectrum_is_that_of_the_second_moment():
-    line = Line("eigenvalue", lambda _, size: SLNDClassifier("log", fit_intercept=False, damping=0, max_passes=1))
+    line = Line(
+        "eigenvalue",
+        lambda _, size: SLNDClassifier("log", scaling="none", fit_intercept=False, damping=0, max_passes=1),
+    )
     points = spectrum(work(line, (1, 2, 1000)))
     expected = np.linalg.eigvalsh(ROWS.X.T.astype(float) @ ROWS.X / len(ROWS.X))[::-1]
     assert [point["x"] for point in points] == ["1", "2"]

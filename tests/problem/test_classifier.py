@@ -58,13 +58,6 @@ def test_labels_and_probabilities_take_one_search(digits, monkeypatch):
     assert len(searches) == 1
 
 
-def test_where_there_are_no_probabilities(digits):
-    X, y, _ = digits
-    model = nb.SRCClassifier(decision="residual").fit(X, y)
-    assert not hasattr(model, "predict_proba")
-    assert not hasattr(model, "predict_with_proba")
-
-
 @pytest.mark.parametrize("make", VOTING.values(), ids=VOTING)
 def test_voters(make, digits):
     X, y, Q = digits

@@ -142,10 +142,11 @@ def check_agreement(subject: Subject, within: float = 0.0) -> None:
 
 
 def check_explanations(subject: Subject, within: float = 0.0) -> None:
-    """The contributions in an explanation add up to the score."""
+    """The contributions in an explanation add up to the score, or to the shares of votes."""
     model, queries = subject.fitted(), subject.data().queries
     added = [added_up(explanation) for explanation in model.explain(queries)]
-    assert_same({"score": added}, {"score": list(model.decision_function(queries))}, within)
+    score = getattr(model, "decision_function", model.predict_proba)
+    assert_same({"score": added}, {"score": list(score(queries))}, within)
 
 
 def added_up(explanation: Any) -> NDArray[np.float64]:
