@@ -118,25 +118,25 @@ def test_what_is_said_of_classes_and_prototypes(folder, tmp_path):
     more = folder("more", np.r_[X[40:50], X[40:50]], ["up"] * 20)
     ended = call("add", tmp_path / "m.nb", more, "--out", tmp_path / "grown.nb")
     lines = ended.out.splitlines()
-    assert lines[1:] == ["New classes: up"]
+    before, after = (load_model(tmp_path / name).held_out_accuracy for name in ("m.nb", "grown.nb"))
+    assert lines[1:] == ["New classes: up", f"Held-out accuracy {after:.1%}, before {before:.1%}"]
     assert "Note: 10 rows come more than once" in ended.err
     gone = load_model(tmp_path / "grown.nb").origins.names[40:]
     lines = call("forget", tmp_path / "grown.nb", *gone, "--out", tmp_path / "less.nb").out.splitlines()
-    assert lines[1:] == ["Classes that are gone: up"]
+    assert lines[1:] == ["Classes that are gone: up", f"Held-out accuracy {before:.1%}, before {after:.1%}"]
     found = answer("forget", tmp_path / "m.nb", "row 3", "--out", tmp_path / "less.nb")
     assert found["after"]["prototypes"] is None
     assert "gained" not in found
 
 
-def test_no_weights_learned_after_an_addition(vectors, folder, tmp_path):
-    X, _ = noisy(8, seed=1)
-    assert "so no weights were learned" in vectors.ended.err
-    wide = np.zeros((8, 64))
-    wide[:, :2] = X
-    ended = call(
-        "add", vectors.model, folder("more", wide, np.repeat(["one", "two"], 4)), "--out", tmp_path / "m.nb"
-    )
-    assert load_model(tmp_path / "m.nb").last_step.n_rounds_ == 0
+def test_no_weights_learned_after_an_addition(folder, tmp_path):
+    """Classes far from each other, where no weights can better the plain vote."""
+    X, y = noisy()
+    X[y == "right"] += 20
+    first, more = folder("first", X[:40], y[:40]), folder("more", X[40:], y[40:])
+    call("fit", first, "--method", "n3", "--out", tmp_path / "m.nb")
+    ended = call("add", tmp_path / "m.nb", more, "--out", tmp_path / "grown.nb")
+    assert load_model(tmp_path / "grown.nb").last_step.n_rounds_ == 0
     assert "so no weights were learned" in ended.err
 
 

@@ -59,7 +59,9 @@ def test_explain_rows(vectors, tmp_path, method):
     assert f"Said: {vote['said']}" in printed
     assert printed.startswith("Item: row 3\n")
     assert vote["name"] == "row 3"
-    assert len(printed.splitlines()) == 4 + min(2, len(vote["voters"]))
+    lines = printed.splitlines()
+    assert lines[3].startswith("A vote is ")
+    assert len(lines) == 5 + min(2, len(vote["voters"]))
     assert "has 150 rows" in refused("explain", model, vectors.data / "X.npy", "--row", 150)
     no_picture = "explain", model, vectors.data / "X.npy", "--out", tmp_path / "voters.png"
     assert "the voters of a row are printed" in refused(*no_picture, code=Exit.USAGE)

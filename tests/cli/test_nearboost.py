@@ -77,8 +77,10 @@ def test_the_linear_head_has_one_line(model, rows):
     assert lines[0] == "Item: row 7"
     vote = answer("explain", model, rows / "rows.npz", "--row", 7)
     added = vote["linear"]
-    assert lines[3] == f"The linear head adds: high {added['high']:+.4f}, low {added['low']:+.4f}"
-    assert len(lines) == 5 + 2
+    assert lines[3].startswith("A vote is ")
+    assert lines[3].endswith("; the linear head adds the rest.")
+    assert lines[4] == f"The linear head adds: high {added['high']:+.4f}, low {added['low']:+.4f}"
+    assert len(lines) == 6 + 2
     labels = np.load(rows / "rows.npz")["y"]
     assert all(voter["label"] == labels[voter["row"]] for voter in vote["voters"])
 

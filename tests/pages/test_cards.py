@@ -20,10 +20,10 @@ def picture():
 
 def test_page_of_cards(picture):
     suspects = [
-        Suspect("a/b<i>.png", "x & y", "z", 0.125, 0.75, picture),
-        Suspect("row 3", "z", "x & y", 0.25, 0.5, None),
+        Suspect("a/b<i>.png", "x & y", "z", 0.125, 0.75, 0.625, picture),
+        Suspect("row 3", "z", "x & y", 0.25, 0.5, 0.375, None),
     ]
-    html = suspects_page(Findings(suspects, 5, 40, 50), "model <b>.nb")
+    html = suspects_page(Findings(suspects, 5, 40, 50, 1, 0.625), "model <b>.nb")
     assert is_suspects_page(html)
     page = Page(html)
     assert page.all("h1")[0]["text"] == page.all("title")[0]["text"] == "Suspects of model <b>.nb"
@@ -31,15 +31,17 @@ def test_page_of_cards(picture):
     assert image["attributes"]["src"] == data_address(picture)
     assert image["attributes"]["alt"] == "a/b<i>.png"
     assert [element["text"] for element in page.all("p", class_="name")] == ["a/b<i>.png", "row 3"]
-    assert [element["text"] for element in page.all("dd")] == ["x & y 12.5%", "z 75.0%", "z 25.0%", "x & y 50.0%"]
-    assert [element["attributes"]["width"] for element in page.all("rect", class_="filled")] == ["75.0", "50.0"]
+    told = [element["text"] for element in page.all("dd")]
+    assert told == ["x & y 12.5%", "z 75.0%", "62% probable", "z 25.0%", "x & y 50.0%", "38% probable"]
+    assert [element["attributes"]["width"] for element in page.all("rect", class_="filled")] == ["62.5", "37.5"]
     (lead,) = page.all("p", class_="headline")
     assert lead["text"].startswith("40 of 50 training items were judged")
-    assert "The votes on 5 of them disagree with the label; the 2 that disagree most are here" in lead["text"]
+    assert "The votes on 5 of them disagree with the label; the first 2 are here" in lead["text"]
+    assert "the first 1 are likely wrong, about 62% of them" in lead["text"]
 
 
 def test_page_without_cards():
-    page = Page(suspects_page(Findings([], 0, 40, 50), "model.nb"))
+    page = Page(suspects_page(Findings([], 0, 40, 50, 0, None), "model.nb"))
     assert page.all("p", class_="headline")[0]["text"].endswith("No held-out vote disagrees with a label.")
     assert not page.all("li")
 

@@ -19,7 +19,7 @@ def format_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     Texts that a spreadsheet would run as a formula get an apostrophe before them; `unescaped` takes it off.
 
     >>> format_csv(["name", "share"], [["a,b", 0.1], ["c", None], ["=1+1", -2]])
-    'name,share\\n"a,b",0.1\\nc,\\n\'=1+1,-2\\n'
+    'name,share\\n"a,b",0.1\\nc,\\n\\'=1+1,-2\\n'
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
