@@ -187,7 +187,9 @@ def test_interrupted(tmp_path):
     save(KNNClassifier(1).fit([[0], [1]], [0, 1]), tmp_path / "model.nb")
     old = (tmp_path / "model.nb").read_bytes()
     store = tmp_path / "store"
-    running = interruptible("fit", data, "--features", "bag", "--store", store, "--out", tmp_path / "model.nb")
+    running = interruptible(
+        "fit", data, "--features", "bag", "--store", store, "--out", tmp_path / "model.nb", "--force"
+    )
     while running.poll() is None and not list(store.rglob("lock")):  # until images are described
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
