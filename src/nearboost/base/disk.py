@@ -16,6 +16,21 @@ from numpy.typing import NDArray
 
 from nearboost.base.errors import UsageError
 
+# Kinds of file systems of other machines, where locks and shared memory of a database do not hold.
+_NETWORK_KINDS = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "afs",
+    "ceph",
+    "glusterfs",
+    "lustre",
+    "fuse.sshfs",
+    "fuse.rclone",
+    "davfs",
+)
+
 
 def check_target(path: str | os.PathLike[str], *, force: bool = True) -> None:
     """Refuse at once a place where no file can be written, and unless ``force`` is set, a file that exists."""
@@ -115,3 +130,15 @@ def one_writer(folder: Path) -> Iterator[None]:
         except OSError:
             raise BlockingIOError(f"Another process is writing to {folder}; wait for it to finish.") from None
         yield
+
+
+def is_on_network(path: Path) -> bool:
+    """Whether a folder is on a drive of another machine, as far as the system tells."""
+    try:
+        lines = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # not Linux
+        return str(path.absolute()).startswith("\\\\")  # \\server\share
+    mounts = {Path(place.replace("\\040", " ")): kind for _, place, kind, *_ in map(str.split, lines)}
+    there = path.resolve()
+    kind = next((mounts[one] for one in (there, *there.parents) if one in mounts), "")
+    return kind.startswith(_NETWORK_KINDS)

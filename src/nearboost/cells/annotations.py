@@ -1,0 +1,317 @@
+"""Labels that people give to cells: every step is kept, can be undone, and is on the disk once acknowledged."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nearboost.base.errors import UsageError
+from nearboost.cells.annotation_log import NO_PERSON, AnnotationLog, checked_name, state_of
+from nearboost.cells.annotation_records import Cell, CellClass, CellLabel, ConflictError, Unplaced, label_of
+from nearboost.cells.carrying import Placement
+
+# Okabe and Ito's colours, which people with any colour vision tell apart.
+COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+LABELS = "SELECT e.*, steps.who, steps.at FROM label_events e JOIN steps ON steps.id = e.step WHERE "
+OF_THE_PRESENT = (
+    "e.generation = coalesce((SELECT generation FROM generation_events g WHERE g.image = e.image "
+    "ORDER BY g.id DESC LIMIT 1), '') AND NOT EXISTS (SELECT 1 FROM label_events later WHERE "
+    "later.image = e.image AND later.generation = e.generation AND later.object = e.object AND later.id > e.id)"
+)
+
+
+class AnnotationStore(AnnotationLog):
+    """The annotations of a project.
+
+    Parameters
+    ----------
+    path : Path
+        The SQLite file; made if there is none, and copied once a day.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, AnnotationStore(Path(folder) / "annotations.db") as store:
+    ...     round_cells = store.add_class("Ada", "round")
+    ...     label = store.label("Ada", [Cell(image=1, object=7)], round_cells.id)
+    ...     done = store.undo("Ada"), store.labels(), store.redo("Ada"), len(store.labels())
+    >>> done
+    ('label', [], 'label', 1)
+    """
+
+    def classes(self, *, deleted: bool = False) -> list[CellClass]:
+        """Classes in their order; or those that were deleted."""
+        rows = self.rows(
+            "SELECT * FROM class_events WHERE id IN (SELECT max(id) FROM class_events GROUP BY class)"
+        )
+        found = [
+            CellClass(row["class"], row["name"], row["colour"], row["position"], bool(row["deleted"]))
+            for row in rows
+        ]
+        return sorted((one for one in found if one.deleted == deleted), key=lambda one: (one.position, one.id))
+
+    def labels(self, image: int | None = None) -> list[CellLabel]:
+        """Labelled and excluded cells, of an image or of all; labels of deleted classes are left out."""
+        gone = {one.id for one in self.classes(deleted=True)}
+        return [one for one in self._present(image) if (one.class_id or one.excluded) and one.class_id not in gone]
+
+    def aside(self) -> list[CellLabel]:
+        """Labels whose class was deleted."""
+        gone = {one.id for one in self.classes(deleted=True)}
+        return [one for one in self._present() if one.class_id in gone]
+
+    def history(self, image: int, object: int) -> list[CellLabel]:
+        """All that was said of a cell, the oldest first; numbers of objects are those of their time."""
+        rows = self.rows(f"{LABELS} e.image = ? AND e.object = ? ORDER BY e.id", image, object)
+        return [label_of(row) for row in rows]
+
+    def label(
+        self,
+        who: str,
+        cells: Iterable[Cell],
+        class_id: int | None,
+        places: Mapping[tuple[int, int], tuple[float, float]] | None = None,
+    ) -> list[CellLabel]:
+        """Give cells a class.
+
+        Parameters
+        ----------
+        who : str
+            The person.
+        cells : iterable of Cell
+            Each with the event last seen of it; where another one says otherwise by now, none is changed.
+        class_id : int or None
+            The class; None removes labels.
+        places : mapping or None
+            x and y of cells, by image and object.
+
+        Returns
+        -------
+        list of CellLabel
+            What holds of these cells now, on the disk.
+        """
+        if class_id is not None:
+            self._class(class_id)
+        return self._change(who, "label", cells, {"class": class_id, "to_check": 0}, places or {})
+
+    def exclude(self, who: str, cells: Iterable[Cell], excluded: bool = True) -> list[CellLabel]:
+        """Mark outlines as wrong, so that training and counts leave these cells out; or as right again."""
+        return self._change(who, "exclude", cells, {"excluded": int(excluded)}, {})
+
+    def add_class(self, who: str, name: str, colour: str | None = None) -> CellClass:
+        """Add a class behind the others."""
+        with self.step(who, "add class") as step:
+            known = self.classes() + self.classes(deleted=True)
+            number = max((one.id for one in known), default=0) + 1
+            position = max((one.position for one in known), default=0) + 1
+            made = CellClass(
+                number, self._free_name(name), colour or COLOURS[(number - 1) % len(COLOURS)], position
+            )
+            self._write_class(step, made)
+        return made
+
+    def change_class(self, who: str, class_id: int, *, name: str | None = None, colour: str | None = None) -> None:
+        """Rename or recolour a class."""
+        with self.step(who, "change class") as step:
+            old = self._class(class_id)
+            new_name = old.name if name is None else self._free_name(name, but=class_id)
+            self._write_class(step, replace(old, name=new_name, colour=colour or old.colour))
+
+    def order_classes(self, who: str, class_ids: Sequence[int]) -> None:
+        """Put all classes in an order."""
+        with self.step(who, "order classes") as step:
+            present = {one.id: one for one in self.classes()}
+            if sorted(class_ids) != sorted(present):
+                raise UsageError("An order of classes names each of them once.")
+            for position, number in enumerate(class_ids, 1):
+                self._write_class(step, replace(present[number], position=position))
+
+    def delete_class(self, who: str, class_id: int) -> None:
+        """Take a class out of use; its labels are kept aside, and come back with it."""
+        with self.step(who, "delete class") as step:
+            self._write_class(step, replace(self._class(class_id), deleted=True))
+
+    def restore_class(self, who: str, class_id: int) -> None:
+        """Take a deleted class and its labels back into use."""
+        with self.step(who, "restore class") as step:
+            old = self._class(class_id, deleted=True)
+            self._write_class(step, replace(old, name=self._free_name(old.name), deleted=False))
+
+    def merge_classes(self, who: str, class_id: int, into: int) -> None:
+        """Give all cells of a class another one, and delete it."""
+        if class_id == into:
+            raise UsageError("A class cannot be merged into itself; name two.")
+        with self.step(who, "merge classes") as step:
+            old = self._class(class_id)
+            self._class(into)
+            for event in self._present_events():
+                if event["class"] == class_id:
+                    self.follow("label_events", step, event, **{"class": into, "origin": 0})
+            self._write_class(step, replace(old, deleted=True))
+
+    def carry_over(
+        self, who: str, image: int, generation: str, placement: Placement, outlines: Mapping[int, str]
+    ) -> None:
+        """Take an image's labels over to a new segmentation of it.
+
+        On a segmentation that the image had before, labels are as they were, but for what was decided since.
+
+        Parameters
+        ----------
+        who : str
+            The person who segmented.
+        image : int
+            The image.
+        generation : str
+            A name of the new segmentation, such as a hash of its masks.
+        placement : Placement
+            What became of each cell in `to_carry`.
+        outlines : mapping
+            Outline of each cell that has no place.
+        """
+        with self.step(who, NO_PERSON) as step:
+            old = {event["object"]: event for event in self._present_events(image)}
+            waiting = self._waiting_events(image)
+            self.insert("generation_events", step=step, previous=0, image=image, generation=generation)
+            there = {event["object"]: event for event in self._present_events(image)}
+            known = {_origin(event) for event in there.values()}
+            for found, to_check in ((placement.placed, 0), (placement.to_check, 1)):
+                for one, target in found.items():
+                    self._carry(step, old[one], there.get(target), generation, target, to_check)
+            lost = [(old[one], outlines[one]) for one in placement.unplaced]
+            lost += [(self.rows(f"{LABELS} e.id = ?", row["label"])[0], row["outline"]) for row in waiting]
+            for event, outline in lost:
+                if _origin(event) not in known and (event["class"] is not None or event["excluded"]):
+                    self.insert("unplaced_events", step=step, previous=0, image=image, generation=generation,
+                                label=event["id"], outline=outline, waits=1)  # fmt: skip
+
+    def to_carry(self, image: int) -> dict[int, tuple[int | None, bool]]:
+        """Class and exclusion of each cell of an image that somebody has said something of."""
+        return {
+            event["object"]: (event["class"], bool(event["excluded"])) for event in self._present_events(image)
+        }
+
+    def unplaced(self, image: int | None = None) -> list[Unplaced]:
+        """Labels that the present segmentation has no cell for."""
+        return [
+            Unplaced(row["id"], row["outline"], label_of(self.rows(f"{LABELS} e.id = ?", row["label"])[0]))
+            for row in self._waiting_events(image)
+        ]
+
+    def settle(self, who: str, unplaced: Unplaced, cell: Cell | None) -> None:
+        """Give an unplaced label to a cell, or discard it (None)."""
+        with self.step(who, "place" if cell is not None else "discard") as step:
+            found = [row for row in self._waiting_events() if row["id"] == unplaced.id]
+            if not found:
+                raise UsageError("This label was placed or discarded in the meantime; nothing was changed.")
+            self.follow("unplaced_events", step, found[0], waits=0)
+            if cell is not None:
+                state = {"class": unplaced.label.class_id, "excluded": int(unplaced.label.excluded), "to_check": 0}
+                self._write_changes(step, [cell], state, {})
+
+    def _change(
+        self,
+        who: str,
+        action: str,
+        cells: Iterable[Cell],
+        state: dict[str, Any],
+        places: Mapping[tuple[int, int], tuple[float, float]],
+    ) -> list[CellLabel]:
+        cells = list(cells)
+        with self.step(who, action) as step:
+            self._write_changes(step, cells, state, places)
+        return [self._label_of(cell) for cell in cells]
+
+    def _write_changes(
+        self,
+        step: int,
+        cells: Iterable[Cell],
+        state: dict[str, Any],
+        places: Mapping[tuple[int, int], tuple[float, float]],
+    ) -> None:
+        """An event for each cell that is not yet as wanted; none at all where somebody else was faster."""
+        found = [(cell, *self._last_of(cell)) for cell in cells]
+        found = [one for one in found if one[2] is None or any(one[2][key] != state[key] for key in state)]
+        late = [cell for cell, _, last in found if cell.seen != (last["id"] if last is not None else 0)]
+        if late:
+            raise ConflictError([self._label_of(cell) for cell in late])
+        for cell, generation, last in found:
+            x, y = places.get((cell.image, cell.object), (None, None))
+            if last is not None:
+                self.follow("label_events", step, last, **(state | {"origin": 0}))
+            else:
+                new = {"class": None, "excluded": 0, "to_check": 0, "origin": 0, "x": x, "y": y} | state
+                self.insert("label_events", step=step, previous=0, image=cell.image, generation=generation,
+                            object=cell.object, **new)  # fmt: skip
+
+    def _carry(
+        self, step: int, event: sqlite3.Row, there: sqlite3.Row | None, generation: str, target: int, to_check: int
+    ) -> None:
+        """A label on its cell in a new segmentation, unless what is said there is as new."""
+        if there is not None and _origin(there) >= _origin(event):
+            return
+        changed = {"generation": generation, "object": target, "to_check": to_check, "origin": _origin(event)}
+        state = state_of(event) | changed
+        self.insert("label_events", step=step, previous=there["id"] if there is not None else 0, **state)
+
+    def _last_of(self, cell: Cell) -> tuple[str, sqlite3.Row | None]:
+        """The present segmentation of a cell's image, and what was said last of the cell in it."""
+        generation = self.generation(cell.image)
+        same = "e.image = ? AND e.generation = ? AND e.object = ? ORDER BY e.id DESC LIMIT 1"
+        rows = self.rows(LABELS + same, cell.image, generation, cell.object)
+        return generation, rows[0] if rows else None
+
+    def _label_of(self, cell: Cell) -> CellLabel:
+        _, last = self._last_of(cell)
+        return label_of(last) if last is not None else CellLabel(cell.image, cell.object, None)
+
+    def _present_events(self, image: int | None = None) -> list[sqlite3.Row]:
+        if image is None:
+            return self.rows(f"{LABELS} {OF_THE_PRESENT} ORDER BY e.image, e.object")
+        return self.rows(f"{LABELS} e.image = ? AND {OF_THE_PRESENT} ORDER BY e.object", image)
+
+    def _present(self, image: int | None = None) -> list[CellLabel]:
+        return [label_of(row) for row in self._present_events(image)]
+
+    def _waiting_events(self, image: int | None = None) -> list[sqlite3.Row]:
+        rows = self.rows(
+            "SELECT * FROM unplaced_events e WHERE waits AND e.generation = (SELECT generation "
+            "FROM generation_events g WHERE g.image = e.image ORDER BY g.id DESC LIMIT 1) "
+            "AND NOT EXISTS (SELECT 1 FROM unplaced_events later WHERE later.previous = e.id) ORDER BY e.id"
+        )
+        return [row for row in rows if image is None or row["image"] == image]
+
+    def _write_class(self, step: int, one: CellClass) -> None:
+        last = self.rows("SELECT max(id) AS id FROM class_events WHERE class = ?", one.id)[0]["id"]
+        self.insert(
+            "class_events", step=step, previous=last or 0, name=one.name, colour=checked_colour(one.colour),
+            position=one.position, deleted=int(one.deleted), **{"class": one.id},
+        )  # fmt: skip
+
+    def _class(self, class_id: int, *, deleted: bool = False) -> CellClass:
+        for one in self.classes(deleted=deleted):
+            if one.id == class_id:
+                return one
+        raise UsageError(
+            f"There is no {'deleted ' if deleted else ''}class {class_id}; look at the classes again."
+        )
+
+    def _free_name(self, name: str, but: int | None = None) -> str:
+        name = checked_name("A class's name", name)
+        if any(one.name.casefold() == name.casefold() and one.id != but for one in self.classes()):
+            raise UsageError(f"There is a class {name!r} already; give another name, or merge the two.")
+        return name
+
+
+def checked_colour(colour: str) -> str:
+    """A colour as pages take it."""
+    if not re.fullmatch("#[0-9a-f]{6}", colour.lower()):
+        raise UsageError(f"{colour!r} is no colour; write it as #e69f00.")
+    return colour.lower()
+
+
+def _origin(event: sqlite3.Row) -> int:
+    """The event by which a person gave a label."""
+    return int(event["origin"] or event["id"])
