@@ -114,6 +114,37 @@ def test_mistakes_are_one_sentence(screen, plate, tmp_path):
     assert "does not exist" in refused("cells", "run", "no.json", images, "--out", tmp_path / "q", code=Exit.USAGE)
 
 
+def test_a_table_that_is_not_there(screen, plate, tmp_path):
+    gone = tmp_path / "gone.csv"
+    for words in (
+        ("new", tmp_path / "p", plate / "images", "--layout", gone),
+        ("train", screen, "--labels", gone),
+    ):
+        assert "gone.csv does not exist" in refused("cells", *words, code=Exit.USAGE)
+
+
+def test_a_well_without_cells_counts_none(screen, plate, tmp_path):
+    images = shutil.copytree(plate / "images", tmp_path / "images")
+    for kind in ("nuclei", "stain"):
+        tifffile.imwrite(images / f"demo_A04_s1_{kind}.tif", np.zeros((128, 128), np.uint16))
+    project = tmp_path / "p"
+    for words in (
+        ("new", project, images),
+        ("segment", project),
+        ("train", project, "--labels", plate / "truth.csv"),
+    ):
+        assert call("cells", *words).code in (Exit.DONE, Exit.PARTLY)
+    ended = call("cells", "count", project)
+    assert ended.code == Exit.DONE, ended.err
+    assert "0 negative; the layout has no doses." in ended.out
+    lines = (project / "tables" / "wells.csv").read_text().splitlines()
+    assert len(lines) == 1 + 16
+    assert "demo,A04,0,," in lines[4]
+    counts = (project / "tables" / "counts.csv").read_text()
+    assert "image,demo,A04,4,diffuse,0,0,,,,0" in counts
+    assert "well,demo,A04,,diffuse,0,0,,,,0" in counts
+
+
 def test_prediction_never_trains(screen, tmp_path):
     """Another preset in the project: the model's settings and the project's are both named."""
     copy = shutil.copytree(screen, tmp_path / "copy")

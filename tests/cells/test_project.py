@@ -1,6 +1,7 @@
 """Projects: numbers that stay, images that move, masks of others, fields that are broken."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -11,9 +12,11 @@ from PIL import Image
 from nearboost.base.errors import UsageError
 from nearboost.cells import score_labels
 from nearboost.cells.creating import create_project, relink
+from nearboost.cells.judging import score_project
 from nearboost.cells.masks import assigned_nuclei, match_masks, read_labels
 from nearboost.cells.project import open_project
 from nearboost.cells.saved_masks import mask_path, read_segmentation
+from nearboost.cells.scoring import pooled
 from nearboost.cells.segmenting import GivenMasks, segment_project
 from nearboost.cells.settings import SegmentationSettings
 from nearboost.datasets import DataError
@@ -77,6 +80,13 @@ def test_the_same_twice_is_told(plate, tmp_path):
         lambda c: c["fields"][0].update(number=2),
         lambda c: c["fields"][0]["files"].pop("stain"),
         lambda c: c.update(channels=3),
+        lambda c: [c["channels"].pop("nuclei"), [one["files"].pop("nuclei") for one in c["fields"]]],
+        lambda c: c["fields"][0].update(number=-7),
+        lambda c: c.update(plane="x"),
+        lambda c: c.update(pixel_size="big"),
+        lambda c: c.update(pixel_size=0),
+        lambda c: c.update(project="median"),
+        lambda c: c.update(pattern=5),
     ],
 )
 def test_damaged_files_are_refused(plate, tmp_path, change):
@@ -153,6 +163,51 @@ def test_given_nuclei_grow(plate, tmp_path):
     (nuclei / "demo_A01_s1_nuclei_cp_masks.tif").unlink()
     found = segment_project(project, SETTINGS, GivenMasks(nuclei=nuclei))
     assert "no mask of its nuclei" in found.skipped["image 1 (demo A01 site 1)"]
+
+
+def test_masks_may_lie_beside_the_images(plate, tmp_path):
+    images = images_of(plate, tmp_path)
+    project = create_project(tmp_path / "p", [images]).project
+    for path in (plate / "truth").glob("*_mask.tif"):
+        shutil.copy(path, images)
+    found = segment_project(project, SETTINGS, GivenMasks(images, images))
+    assert not found.skipped
+    judged = score_project(project, images, images)
+    assert not judged.skipped
+    assert pooled(judged.scores["cells"].values()).f1 == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_masks_that_cannot_be_written_are_told_at_once(plate, tmp_path):
+    project = create_project(tmp_path / "p", [plate / "images"]).project
+    (tmp_path / "p" / "masks").chmod(0o500)
+    with pytest.raises(UsageError, match="cannot be written to"):
+        segment_project(project, SETTINGS)
+
+
+def test_a_project_whose_masks_are_no_folder(plate, tmp_path):
+    project = create_project(tmp_path / "p", [plate / "images"]).project
+    (tmp_path / "p" / "masks").rmdir()
+    (tmp_path / "p" / "masks").write_text("")
+    with pytest.raises(UsageError, match="masks"):
+        segment_project(project, SETTINGS)
+
+
+def test_a_channel_that_no_name_has(plate, tmp_path):
+    """The channels that there are get named, not a file that has nothing to do with it."""
+    images = images_of(plate, tmp_path)
+    shutil.copy(images / "demo_A01_s1_stain.tif", images / "a.tif")
+    with pytest.raises(DataError, match=r"no file of channel Ch1 \(nuclei\), but of nuclei, stain;"):
+        create_project(tmp_path / "p", [images], pattern="plain", roles={"nuclei": "Ch1", "stain": "stain"})
+
+
+def test_a_layout_of_another_plate_is_told(plate, tmp_path):
+    layout = tmp_path / "layout.csv"
+    layout.write_text("plate,well\nother,A01\n")
+    (note,) = create_project(tmp_path / "p", [plate / "images"], layout=layout).notes
+    assert "no line for 16 wells, such as demo A01; its first line is of other A01" in note
+    layout.replace(tmp_path / "p" / "layout.csv").write_text("well,dose\nA1,3\n")
+    assert open_project(tmp_path / "p").layout.of("demo", "A01") == {"dose": "3"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from nearboost.cells.describing import CellRows
 from nearboost.cells.project import Project
+from nearboost.cells.saved_masks import is_empty
 from nearboost.cells.training import keys_of
 
 LEVEL = 0.95
@@ -81,24 +82,28 @@ def units_of(project: Project, rows: CellRows) -> list[Unit]:
     Returns
     -------
     list of Unit
-        Images first, then wells, then plates.
+        Images first, then wells, then plates; also those in which no cell was found.
     """
     fields = {one.number: one for one in project.fields}
-    wells = np.array([f"{fields[n].place.plate}\n{fields[n].place.well or n}" for n in rows.images.tolist()])
+    wells = np.array(
+        [f"{fields[n].place.plate}\n{fields[n].place.well or n}" for n in rows.images.tolist()], np.str_
+    )
+    # images without a cell count too: a well whose cells are all dead is a result
+    seen = sorted({*rows.images.tolist(), *(one.number for one in project.fields if is_empty(project, one))})
     units = []
-    for number in np.unique(rows.images).tolist():
+    for number in seen:
         place = fields[number].place
         name = {"plate": place.plate, "well": place.well, "ImageNumber": number}
         units.append(_unit("image", name, rows.images == number, wells))
     places = [fields[n].place for n in rows.images.tolist()]
     of_wells = np.array([f"{place.plate}\n{place.well}" for place in places], dtype=np.str_)
-    for key in np.unique(of_wells).tolist():
+    for key in sorted({f"{fields[n].place.plate}\n{fields[n].place.well}" for n in seen}):
         plate, well = key.split("\n")
         if well:
             name = {"plate": plate, "well": well, "ImageNumber": None}
             units.append(_unit("well", name, of_wells == key, wells))
     plates = np.array([place.plate for place in places], dtype=np.str_)
-    for plate in np.unique(plates).tolist():
+    for plate in sorted({fields[n].place.plate for n in seen}):
         units.append(_unit("plate", {"plate": plate, "well": "", "ImageNumber": None}, plates == plate, wells))
     return units
 

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,7 +85,8 @@ def create_project(
     )
     fields, skipped = _numbered(made, listed, n_jobs, verbose)
     if not fields:
-        why = next(iter(skipped.items()), ("", "there are no images."))
+        places = {name: told for name, told in skipped.items() if name not in chain(*listed)}  # not odd files
+        why = next(iter((places or skipped).items()), ("", "there are no images."))
         raise DataError(f"No field of {', '.join(map(str, images))} is whole: {why[0]}: {why[1]}")
     folder.mkdir(parents=True, exist_ok=True)
     for name in FOLDERS:
@@ -162,7 +164,9 @@ def layout_notes(project: Project) -> list[str]:
     unknown = [f"{plate} {well}".strip() for plate, well in wells if not project.layout.knows(plate, well)]
     if not unknown:
         return []
-    return [f"the layout has no line for {counted(len(unknown), 'well')}, such as {unknown[0]}."]
+    own = " ".join(next(iter(project.layout.wells), ("", "nothing"))).strip()
+    missing = f"the layout has no line for {counted(len(unknown), 'well')}, such as {unknown[0]}"
+    return [f"{missing}; its first line is of {own}. Correct {project.folder / LAYOUT}."]
 
 
 def relink(project: Project, folder: Path, *, n_jobs: int | None = None, verbose: int = 0) -> Made:

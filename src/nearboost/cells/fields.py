@@ -76,6 +76,7 @@ def sort_files(paths: Sequence[str], pattern: Pattern | None, roles: Mapping[str
     if pattern is None:
         return Sorted([FoundField(_own_place(path), dict.fromkeys(roles, path)) for path in paths], {})
     by_place: dict[Place, dict[str, list[str]]] = {}
+    channels: dict[Place, set[str]] = {}
     skipped: dict[str, str] = {}
     one_channel = {value: role for role, value in roles.items()}
     for path in paths:
@@ -85,6 +86,7 @@ def sort_files(paths: Sequence[str], pattern: Pattern | None, roles: Mapping[str
             continue
         place = Place(said.get("plate", ""), said.get("well", ""), said.get("site", ""))
         files = by_place.setdefault(place, {})
+        channels.setdefault(place, set()).add(said.get("channel", ""))
         if "channel" not in said:
             for role in roles:
                 files.setdefault(role, []).append(path)
@@ -92,7 +94,7 @@ def sort_files(paths: Sequence[str], pattern: Pattern | None, roles: Mapping[str
             files.setdefault(one_channel[said["channel"]], []).append(path)
     fields = []
     for place in sorted(by_place):
-        why = _incomplete(by_place[place], roles)
+        why = _incomplete(by_place[place], roles, sorted(channels[place]))
         if why:
             skipped[str(place)] = why
         else:
@@ -104,12 +106,15 @@ def _own_place(path: str) -> Place:
     return Place("", "", path.rpartition(".")[0])
 
 
-def _incomplete(files: Mapping[str, Sequence[str]], roles: Mapping[str, str]) -> str:
+def _incomplete(files: Mapping[str, Sequence[str]], roles: Mapping[str, str], channels: Sequence[str]) -> str:
     """What keeps a place from being a field; nothing if all is there once."""
     for role, channel in roles.items():
         there = files.get(role, [])
         if not there:
-            return f"it has no file of channel {channel} ({role}); add it, or give another channel for {role}."
+            return (
+                f"it has no file of channel {channel} ({role}), but of {join_names(channels)}; add it, or give "
+                f"another channel for {role}."
+            )
         if len(there) > 1:
             return f"{there[0]} and {there[1]} are both its channel {channel} ({role}); take one of them away."
     return ""

@@ -8,6 +8,7 @@ from typing import Any
 from nearboost.base.disk import write_text
 from nearboost.base.errors import UsageError
 from nearboost.datasets import DataError
+from nearboost.datasets.tables import LabelTable, read_csv
 
 
 def write_json_lines(path: Path, content: Any) -> None:
@@ -47,6 +48,24 @@ def read_json(path: Path, missing: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise DataError(f"{path} is not what nearboost writes; restore it from a copy.")
     return content
+
+
+def read_table(path: Path) -> LabelTable:
+    """Read a CSV file that a user named.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    LabelTable
+        Its columns.
+    """
+    if not path.exists():
+        raise UsageError(f"{path} does not exist; give a CSV file.")
+    return read_csv(path)
 
 
 def digest_of(content: Any) -> str:

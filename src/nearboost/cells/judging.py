@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from nearboost.cells.fields import list_images
 from nearboost.cells.masks import match_masks, read_labels
 from nearboost.cells.patterns import NUCLEI
 from nearboost.cells.project import Project
-from nearboost.cells.saved_masks import read_segmentation
+from nearboost.cells.saved_masks import list_masks, read_segmentation
 from nearboost.cells.scoring import Score, score_labels
 from nearboost.datasets import DataError
 
@@ -42,7 +41,7 @@ def score_project(project: Project, nuclei: Path | None = None, cells: Path | No
     scores: dict[str, dict[str, Score]] = {kind: {} for kind in folders}
     skipped: dict[str, str] = {}
     for kind, folder in folders.items():
-        listed = list_images(folder)
+        listed = list_masks(project, folder)
         for one in project.fields:
             try:
                 mask = match_masks({role: file.path for role, file in one.files.items()}, listed, kind)

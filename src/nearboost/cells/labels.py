@@ -10,12 +10,13 @@ import numpy as np
 
 from nearboost.base.disk import write_text
 from nearboost.base.tables import format_csv
+from nearboost.cells.files import read_table
 from nearboost.cells.layout import as_well
 from nearboost.cells.project import LABELS, Project
 from nearboost.cells.regions import Labels
 from nearboost.cells.saved_masks import read_record, read_segmentation
 from nearboost.datasets import DataError
-from nearboost.datasets.tables import LabelTable, read_csv
+from nearboost.datasets.tables import LabelTable
 
 COLUMNS = ("ImageNumber", "ObjectNumber", "x", "y", "class", "who", "when", "excluded")
 YES, NO = ("1", "true", "yes"), ("", "0", "false", "no")
@@ -82,7 +83,7 @@ def read_label_file(project: Project, path: Path | None = None) -> Found:
     path = project.folder / LABELS if path is None else path
     if own and not path.exists():
         return Found([], {})
-    table = read_csv(path)
+    table = read_table(path)
     lines = _images(project, table)
     masks: dict[int, Labels | None] = {}
     found: dict[tuple[int, int], Label] = {}

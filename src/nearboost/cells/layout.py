@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
+from nearboost.cells.files import read_table
 from nearboost.datasets import DataError
-from nearboost.datasets.tables import read_csv
 
 CONTROLS = ("positive", "negative", "")
 
@@ -80,7 +80,7 @@ def read_layout(path: Path) -> Layout:
     Layout
         By plate and well.
     """
-    table = read_csv(path)
+    table = read_table(path)
     wells = [as_well(name) for name in table.required(("well",))]
     plates = table.columns.get("plate", [""] * len(wells))
     names = tuple(name for name in table.columns if name not in ("plate", "well"))

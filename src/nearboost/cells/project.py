@@ -7,13 +7,14 @@ never again to another one.
 
 import os
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nearboost.cells.fields import Pictures, Reading, read_field
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.layout import EMPTY, Layout, read_layout
-from nearboost.cells.patterns import Place
+from nearboost.cells.patterns import NUCLEI, Place
 from nearboost.datasets import DataError
 
 FORMAT = 1
@@ -174,12 +175,7 @@ def open_project(folder: Path) -> Project:
         )
     try:
         fields = tuple(_field_of_json(one) for one in content["fields"])
-        reading = Reading(
-            {str(role): str(channel) for role, channel in content["channels"].items()},
-            content["project"],
-            content["plane"],
-            content["pixel_size"],
-        )
+        reading = _reading_of_json(content)
         folders = tuple(map(str, content["image_folders"]))
         numbers = {str(one): int(number) for one, number in content["numbers"].items()}
         sound = all(
@@ -187,7 +183,8 @@ def open_project(folder: Path) -> Project:
             for one in fields
             for file in one.files.values()
         )
-        if not sound or len({one.number for one in fields}) < len(fields):
+        numbered = {one.number for one in fields if one.number > 0}
+        if not sound or len(numbered) < len(fields) or not isinstance(content["pattern"], str | None):
             raise ValueError
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(
@@ -195,6 +192,19 @@ def open_project(folder: Path) -> Project:
         ) from error
     layout = read_layout(folder / LAYOUT) if (folder / LAYOUT).exists() else EMPTY
     return Project(folder, folders, content["pattern"], reading, fields, numbers, layout)
+
+
+def _reading_of_json(content: dict[str, Any]) -> Reading:
+    """How files become pictures, if these are settings that `create_project` would take."""
+    roles = {str(role): str(channel) for role, channel in content["channels"].items()}
+    project, plane, size = content["project"], content["plane"], content["pixel_size"]
+    if NUCLEI not in roles or project not in (None, "max", "mean"):
+        raise ValueError
+    if plane is not None and (type(plane) is not int or plane < 0):
+        raise ValueError
+    if size is not None and not 0 < size < inf:
+        raise ValueError
+    return Reading(roles, project, plane, size)
 
 
 def _is_below(path: str) -> bool:

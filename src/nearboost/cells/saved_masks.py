@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nearboost.base.disk import whole_file, write_arrays
-from nearboost.cells.fields import Pictures
+from nearboost.cells.fields import Pictures, list_images
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.filters import Picture
 from nearboost.cells.illumination import corrected
@@ -41,6 +41,25 @@ def mask_path(project: Project, one: Field, kind: str) -> Path:
     return project.folder / "masks" / f"{one.number:05}_{kind}"
 
 
+def list_masks(project: Project, folder: Path) -> list[str]:
+    """The masks of a folder, which may be that of the images: the project's own pictures are no masks.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    folder : Path
+        Where another program left its masks.
+
+    Returns
+    -------
+    list of str
+        Paths below it.
+    """
+    pictures = {project.path_of(file).resolve() for one in project.fields for file in one.files.values()}
+    return [path for path in list_images(folder) if (folder / path).resolve() not in pictures]
+
+
 def read_record(project: Project, one: Field) -> dict[str, Any] | None:
     """What was written about a field's segmentation.
 
@@ -62,6 +81,25 @@ def read_record(project: Project, one: Field) -> dict[str, Any] | None:
         return None
     record = read_json(path, f"{path} is gone.")
     return record if {"key", "cells", "unstained", "floor"} <= set(record) else None
+
+
+def is_empty(project: Project, one: Field) -> bool:
+    """Whether a field was segmented and has no cell.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    one : Field
+        A field of it.
+
+    Returns
+    -------
+    bool
+        Whether it is so.
+    """
+    record = read_record(project, one)
+    return record is not None and record["cells"] == 0
 
 
 def read_segmentation(project: Project, one: Field) -> Segmentation:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from nearboost.base.disk import check_folder
 from nearboost.base.image_set import hash_file
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.words import counted
 from nearboost.cells.bodies import grow_cells, ring_cells, stain_floor
-from nearboost.cells.fields import list_images
 from nearboost.cells.files import digest_of
 from nearboost.cells.illumination import LEAST_FIELDS, common_light, small_copy
 from nearboost.cells.masks import assigned_nuclei, match_masks, read_labels
@@ -20,7 +20,14 @@ from nearboost.cells.nuclei import estimate_diameter, find_nuclei
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.pipeline import note_step
 from nearboost.cells.project import Field, Project
-from nearboost.cells.saved_masks import Lights, lit_pictures, read_record, save_lights, write_segmentation
+from nearboost.cells.saved_masks import (
+    Lights,
+    list_masks,
+    lit_pictures,
+    read_record,
+    save_lights,
+    write_segmentation,
+)
 from nearboost.cells.segmentation import Segmentation, segment_field
 from nearboost.cells.settings import SegmentationSettings
 from nearboost.datasets import DataError
@@ -84,6 +91,7 @@ def segment_project(
     Segmented
         Counts, and fields that could not be read.
     """
+    check_folder(project.folder / "masks")
     run = _Run(project, n_jobs, verbose)
     given = masks or GivenMasks()
     if settings.nucleus_diameter is None:
@@ -92,7 +100,7 @@ def segment_project(
     save_lights(project, lights)
     floors = _floors(run, settings, lights)
     folders = {
-        role: (folder, list_images(folder))
+        role: (folder, list_masks(project, folder))
         for role, folder in ((NUCLEI, given.nuclei), ("cells", given.cells))
         if folder is not None
     }

@@ -127,7 +127,7 @@ def count(project: Folder, threads: Threads = None, as_json: AsJson = False) -> 
         echo_json({"files": files, "counts": counts, "responses": lines, "skipped": found.skipped})
     else:
         for line in lines:
-            apart = line["z_prime_note"] or f"Z′ {line['z_prime']:.2f}"
+            apart = line["z_prime_note"].rstrip(".") or f"Z′ {line['z_prime']:.2f}"
             half = line["ec50_note"]
             if line["ec50"] is not None:
                 half = f"EC50 {line['ec50']:.3g} ({line['ec50_low']:.3g} to {line['ec50_high']:.3g})"
