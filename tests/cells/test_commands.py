@@ -145,6 +145,16 @@ def test_a_well_without_cells_counts_none(screen, plate, tmp_path):
     assert "well,demo,A04,,diffuse,0,0,,,,0" in counts
 
 
+def test_labels_that_fit_no_cell_are_told_when_counting(screen, tmp_path):
+    copy = shutil.copytree(screen, tmp_path / "copy")
+    with open(copy / "labels.csv", "a") as file:
+        file.write("999,1,5,5,diffuse,,,0\n")
+    for step in ("predict", "count"):
+        ended = call("cells", step, copy)
+        assert ended.code == Exit.PARTLY
+        assert "the project has no such image" in ended.err
+
+
 def test_prediction_never_trains(screen, tmp_path):
     """Another preset in the project: the model's settings and the project's are both named."""
     copy = shutil.copytree(screen, tmp_path / "copy")

@@ -132,6 +132,15 @@ def test_a_broken_field_is_skipped(plate, tmp_path):
         read_segmentation(project, project.fields[1])
 
 
+def test_a_damaged_record_is_made_anew(segmented):
+    project = open_project(segmented)
+    record = mask_path(project, project.fields[2], "record.json")
+    before = record.read_bytes()
+    record.write_text("{")
+    assert not segment_project(project, SegmentationSettings()).skipped
+    assert record.read_bytes() == before
+
+
 def test_given_masks_keep_their_numbers(plate, tmp_path):
     truth = tmp_path / "truth"
     truth.mkdir()

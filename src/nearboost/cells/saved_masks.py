@@ -79,7 +79,10 @@ def read_record(project: Project, one: Field) -> dict[str, Any] | None:
     files = [mask_path(project, one, kind) for kind in ("nuclei.tif", "cells.tif")]
     if not path.exists() or not all(file.exists() for file in files):
         return None
-    record = read_json(path, f"{path} is gone.")
+    try:
+        record = read_json(path, f"{path} is gone.")
+    except DataError:  # damaged: it promises nothing
+        return None
     return record if {"key", "cells", "unstained", "floor"} <= set(record) else None
 
 

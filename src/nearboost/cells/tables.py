@@ -74,10 +74,11 @@ def predict_project(
     check_alike(loaded, project, file)
     kept = _keep_model(project, file)
     prediction = predict_cells(loaded, rows)
-    labels = {(one.image, one.object): (one.name, one.excluded) for one in read_label_file(project).labels}
+    said = read_label_file(project)
+    labels = {(one.image, one.object): (one.name, one.excluded) for one in said.labels}
     found = classify(rows, prediction.labels.tolist(), labels, loaded.classes)
     note_step(project, "prediction", {"model": kept.name, "sha256": file_hash(kept)})
-    return Predicted(rows, prediction, found, loaded, skipped)
+    return Predicted(rows, prediction, found, loaded, said.skipped | skipped)
 
 
 def _known_model(project: Project) -> Path:
