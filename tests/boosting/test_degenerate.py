@@ -338,3 +338,14 @@ def test_prototypes_that_are_nobodys_neighbours(cls):
     model = fit(cls(1, n_prototypes=2, vote_from="all", n_rounds=3), rows, classes)
     assert model.start_coefficient_ == 0
     assert_sound(model, rows)
+
+
+@pytest.mark.parametrize("estimator", [N3Classifier, UNNClassifier])
+def test_prototypes_of_next_to_no_weight(estimator):
+    y = np.arange(60) % 3
+    rng = np.random.default_rng(0)
+    X = 2 * rng.normal(size=(3, 5))[y] + rng.normal(size=(60, 5))
+    weight = np.where(np.arange(60) % 7 == 0, 1e50, 1e-50)
+    pruned = estimator(n_jobs=1).fit(X, y, sample_weight=weight).prune(3)
+    assert np.isfinite(pruned.start_coefficient_)
+    np.testing.assert_allclose(pruned.predict_proba(X).sum(axis=1), 1)

@@ -82,3 +82,17 @@ def test_blocks_of_queries_are_smaller_where_classes_are_many():
     assert len(few) == -(-600 // QUERIES_AT_ONCE)
     assert max(one.stop - one.start for one in many) * N_TERMS * 100_000 <= SCORES_AT_ONCE
     assert many[-1].stop == 600
+
+
+@pytest.mark.parametrize("size", [1.0, 1e12, 1e15])
+def test_a_class_whose_rows_are_all_left_out_is_never_read_beyond(size):
+    from nearboost.kernels import class_codes as kernels
+
+    rows = (np.random.default_rng(0).normal(size=(48, 3)) * size).astype(np.float32)
+    coded = CodedRows(rows, np.repeat([0, 1, 2], [20, 26, 2]), 3, np.ones(48))
+    gaps, n_last = coded._by_class.gaps, 2
+    scores, picks = np.empty((1, kernels.LANES), dtype=np.float32), np.zeros((1, len(coded.terms)), dtype=np.int32)
+    own = np.zeros(n_last, dtype=np.int32)
+    kernels.take_allowed(coded.halves(rows)[46, 46:], own, 0, scores[0])
+    kernels.pick_rows(scores, gaps.values, gaps.places[2], gaps.strides[2], coded.terms, picks)
+    assert picks.max() < n_last

@@ -104,3 +104,12 @@ def test_a_scaling_that_is_given():
     np.testing.assert_allclose(model.decision_function(X), scores, rtol=0, atol=1e-9)
     with pytest.raises(ValueError, match="scaling='l2' is not known"):
         SLNDClassifier(scaling="l2").fit(X, y)
+
+
+def test_the_loss_gives_its_leading_class_the_largest_probability():
+    y = np.tile([0, 1], 10)  # each row is of both classes: scores differ from zero by roundings
+    X = np.repeat(np.random.default_rng(0).normal(size=(5, 5)), 4, axis=0)
+    model = SLNDClassifier(calibration=None, n_jobs=1).fit(X, y)
+    assert np.abs(model.decision_function(X)).max() < 1e-12
+    assert len(np.unique(model.predict(X))) == 2
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))

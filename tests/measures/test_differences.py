@@ -249,3 +249,9 @@ def test_intervals_cover_the_truth(n_splits, n_items):
     assert np.mean(covered) > 0.925
     assert np.mean(alone) > 0.925
     assert np.mean(wrong) < 0.075
+
+
+def test_units_of_splits_may_be_an_array():
+    units = np.array([[1, 2, 3], [1, 2, 4]])
+    right = [[1, 0, 1], [1, 1, 0]]
+    assert share_interval(right, 5, units=units) == share_interval(right, 5, units=units.tolist())

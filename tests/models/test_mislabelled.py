@@ -30,6 +30,22 @@ def test_the_number_of_wrong_labels_is_about_right(n_wrong):
             assert wrong[judged.order[: n_wrong // 3]].mean() > 0.8
 
 
+def test_likely_wrong_labels_are_at_the_front_of_those_that_are_said_to_be_others():
+    n_classes = 20
+    sure = np.full((400, n_classes), 0.001)
+    sure[:, 0] = 1 - sure[:, 1:].sum(axis=1)
+    unsure = np.full((60, n_classes), 0.93 / 19)  # their own label is said, and less probable than wrong ones are
+    unsure[:, 1] = 0.07
+    wrong = np.full((20, n_classes), 0.001)
+    wrong[:, 2] = 0.08
+    wrong[:, 0] = 1 - wrong[:, 1:].sum(axis=1)
+    chances, labels = np.concatenate([sure, unsure, wrong]), np.repeat([0, 1, 2], [400, 60, 20])
+    judged = judge_labels(chances, labels)
+    suspects = judged.order[judged.said[judged.order] != labels[judged.order]]
+    assert np.array_equal(judged.order[: len(suspects)], suspects)
+    assert np.array_equal(np.sort(suspects), np.arange(460, 480))
+
+
 def test_planted_digits_come_first():
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(3)

@@ -37,7 +37,55 @@ def test_page_of_cards(picture):
     (lead,) = page.all("p", class_="headline")
     assert lead["text"].startswith("40 of 50 training items were judged")
     assert "The votes on 5 of them disagree with the label; the first 2 are here" in lead["text"]
-    assert "the first 1 are likely wrong, about 62% of them" in lead["text"]
+    assert "the first is likely wrong, with a probability of about 62%; the others are rather hard" in lead["text"]
+
+
+@pytest.mark.parametrize(
+    ("n_shown", "n_found", "n_likely", "told"),
+    [
+        (
+            1,
+            1,
+            0,
+            (
+                "The vote on 1 of them disagrees with the label; it is here. By the probabilities of all labels, "
+                "none is more likely wrong than right; it is rather hard than labelled wrongly."
+            ),
+        ),
+        (
+            1,
+            1,
+            1,
+            (
+                "it is here. By the probabilities of all labels, the first is likely wrong, with a probability of "
+                "about 62%."
+            ),
+        ),
+        (
+            1,
+            3,
+            2,
+            (
+                "the first is here. By the probabilities of all labels, the first 2 are likely wrong, about 62% "
+                "of them; the other is rather hard than labelled wrongly."
+            ),
+        ),
+        (
+            2,
+            2,
+            0,
+            (
+                "all are here, the least probable label first. By the probabilities of all labels, none is more "
+                "likely wrong than right; they are rather hard than labelled wrongly."
+            ),
+        ),
+    ],
+)
+def test_words_fit_the_number_of_suspects(n_shown, n_found, n_likely, told):
+    one = Suspect("row 3", "z", "x", 0.25, 0.5, 0.375, None)
+    findings = Findings([one] * n_shown, n_found, 40, 50, n_likely, 0.625 if n_likely else None)
+    (lead,) = Page(suspects_page(findings, "model.nb")).all("p", class_="headline")
+    assert lead["text"].endswith(told)
 
 
 def test_page_without_cards():

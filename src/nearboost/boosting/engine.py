@@ -125,7 +125,8 @@ def fit_start_coefficient(vote: PlainVote, labels: Labels, row_weight: NDArray[n
     bounds = (np.log(1e-2), np.log(1e2))
     best = minimize_scalar(risk, bounds=bounds, method="bounded", options={"xatol": 1e-3})
     # With half of its digits zero, sums of ±s over any voters are exact, so that votes that tie have equal scores.
-    return float(np.float32(np.exp(best.x) / mean_total))
+    digits, exponent = np.frexp(np.exp(best.x) / mean_total)  # voters of next to no weight need a large s
+    return float(np.ldexp(float(np.float32(digits)), exponent))
 
 
 def _pair_keys(matrix: csr_array) -> NDArray[np.int64]:

@@ -12,9 +12,9 @@ N_NEAR = 100
 MOST_GAPS = 2**27  # numbers, of distances within classes: half a gigabyte
 GAPS_PER_NUMBER = 64  # of the rows: distances of short rows are made for each query instead
 NARROW = 64  # features up to which distances are made from differences, at the price of products
-FARTHEST = np.float32(
-    1e29
-)  # half squared distance; what kernels take for a row that may not be picked lies beyond
+# Half squared distance; what kernels take for a row that may not be picked lies so far beyond that less a share of
+# this it is the same number: among such rows alone, none ever comes before the first.
+FARTHEST = np.float32(1e22)
 QUERIES_AT_ONCE, SCORES_AT_ONCE = 256, 2**24
 Rows = NDArray[np.float32]
 Groups = NDArray[np.int32]

@@ -122,7 +122,7 @@ def _check_ties(state: Mapping[str, Any]) -> None:
 
 
 class Resumable:
-    """A linear classifier that goes on learning after a file as if it had never left."""
+    """A linear classifier that goes on learning after a file as if it had never left, but for first rows kept."""
 
     random_state: Any
     history_: dict[str, list[float]]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
 from nearboost.linear.rows import check_rows, open_rows
-from nearboost.problem.calibration import Calibration, leading_class, two_sided
+from nearboost.problem.calibration import Calibration, keep_decided, keep_leader, leading_class, two_sided
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.targets import Coding
 
@@ -75,7 +75,9 @@ class LinearScores(ScoredClassifierMixin):
     def _probabilities_from(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         if self._calibration is not None:
             return self._calibration.probabilities(scores)
-        return self._objective.probabilities(scores.astype(np.float64), self._coding.multilabel)
+        multilabel = self._coding.multilabel
+        own = self._objective.probabilities(scores.astype(np.float64), multilabel)
+        return keep_decided(own, scores) if multilabel else keep_leader(own, scores)
 
     def _score_blocks(self, X: Any) -> Iterator[NDArray[Any]]:
         yield self._scores(X)

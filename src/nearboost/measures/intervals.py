@@ -95,7 +95,8 @@ def share_interval(
     there = [place for place, values in enumerate(right) if np.size(values)]
     if not there:
         return None
-    answers = answers_of([right[place] for place in there], units and [units[place] for place in there])
+    there_units = None if units is None else [units[place] for place in there]
+    answers = answers_of([right[place] for place in there], there_units)
     flat, every = np.concatenate(answers.values), np.unique(np.concatenate(answers.units))
     share, spread = mean_over_splits(answers, n_train)
     if flat.min() == flat.max() or len(flat) == len(every) == len(answers.values[0]):

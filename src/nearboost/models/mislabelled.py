@@ -25,7 +25,7 @@ class Judged(NamedTuple):
 
     Attributes
     ----------
-    order : items, the least probable label first
+    order : items, those that are said to be of another class before all others, the least probable label first
     said : the class that the others say, of each item
     own, other : probability of each item's own label, and of the class that is said
     wrong : probability that it is wrong
@@ -45,10 +45,13 @@ class Judged(NamedTuple):
 def judge_labels(chances: Probabilities, truth: NDArray[np.integer]) -> Judged:
     """Rank items by the held-out probability of their labels, and estimate which are wrong."""
     own = chances[np.arange(len(truth)), truth]
-    order, wrong = np.argsort(own, kind="stable"), wrong_probabilities(chances, truth)
+    said, wrong = chances.argmax(axis=1), wrong_probabilities(chances, truth)
+    order = np.lexsort(
+        (own, said == truth)
+    )  # of many classes, the one that is said may have less than another's own
     n_likely = int((wrong > LIKELY).sum())
     share = float(wrong[order[:n_likely]].mean()) if n_likely else None
-    return Judged(order, chances.argmax(axis=1), own, chances.max(axis=1), wrong, n_likely, share)
+    return Judged(order, said, own, chances.max(axis=1), wrong, n_likely, share)
 
 
 def wrong_probabilities(chances: Probabilities, truth: NDArray[np.integer]) -> Probabilities:

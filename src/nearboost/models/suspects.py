@@ -77,6 +77,8 @@ class Findings:
         """The cut-off in words."""
         if self.share is None:
             return "none is more likely wrong than right"
+        if self.n_likely == 1:
+            return f"the first is likely wrong, with a probability of about {self.share:.0%}"
         return f"the first {self.n_likely:,} are likely wrong, about {self.share:.0%} of them"
 
 
@@ -205,13 +207,24 @@ def _lead(findings: Findings) -> str:
     lead = f"{judged} were judged by classifiers that had not seen their labels."
     if not findings.suspects:
         return f"{lead} No held-out vote disagrees with a label."
-    n_shown = len(findings.suspects)
-    which = f"the first {n_shown:,} are here" if n_shown < findings.n_suspects else "all are here"
-    disagree = f"The votes on {findings.n_suspects:,} of them disagree with the label"
+    n_shown, n_found = len(findings.suspects), findings.n_suspects
+    disagree = "The vote on 1 of them disagrees" if n_found == 1 else f"The votes on {n_found:,} of them disagree"
+    first = "the first is here" if n_shown == 1 else f"the first {n_shown:,} are here"
+    which = first if n_shown < n_found else "it is here" if n_found == 1 else "all are here"
+    order = ", the least probable label first" if n_shown > 1 else ""
+    hard = "" if findings.n_likely == n_found else f"; {_rest(findings)} rather hard than labelled wrongly"
     return (
-        f"{lead} {disagree}; {which}, the least probable label first. By the probabilities of all labels, "
-        f"{findings.likely}; the others are rather hard than labelled wrongly."
+        f"{lead} {disagree} with the label; {which}{order}. By the probabilities of all labels, "
+        f"{findings.likely}{hard}."
     )
+
+
+def _rest(findings: Findings) -> str:
+    """The suspects that are not likely wrong."""
+    n_rest = findings.n_suspects - findings.n_likely
+    if not findings.n_likely:
+        return "it is" if n_rest == 1 else "they are"
+    return "the other is" if n_rest == 1 else "the others are"
 
 
 def find_suspects(
