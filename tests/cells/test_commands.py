@@ -155,6 +155,20 @@ def test_labels_that_fit_no_cell_are_told_when_counting(screen, tmp_path):
         assert "the project has no such image" in ended.err
 
 
+def test_labels_of_an_image_without_masks_outlive_an_import(screen, tmp_path):
+    copy = shutil.copytree(screen, tmp_path / "copy")
+    before = sorted((copy / "labels.csv").read_text().splitlines())
+    record = copy / "masks" / "00003_record.json"
+    kept = record.rename(tmp_path / "kept.json")
+    given = tmp_path / "given.csv"
+    header = "ImageNumber,ObjectNumber,x,y,class,who,when,excluded"
+    given.write_text("\n".join([header, *(line for line in before if line.startswith("1,"))]))
+    assert call("cells", "labels", "import", copy, given).code == Exit.DONE
+    assert sorted((copy / "labels.csv").read_text().splitlines()) == before
+    kept.rename(record)
+    assert call("cells", "count", copy).code == Exit.DONE
+
+
 def test_prediction_never_trains(screen, tmp_path):
     """Another preset in the project: the model's settings and the project's are both named."""
     copy = shutil.copytree(screen, tmp_path / "copy")

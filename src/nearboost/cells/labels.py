@@ -1,7 +1,8 @@
 """Annotations: which cell is of which class, said by whom and when. A cell is known by a point inside it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -105,7 +106,7 @@ def read_label_file(project: Project, path: Path | None = None) -> Found:
     return Found([found[key] for key in sorted(found)], skipped)
 
 
-def write_label_file(labels: Iterable[Label], path: Path) -> None:
+def write_label_file(labels: Iterable[Label], path: Path, others: Iterable[Sequence[str]] = ()) -> None:
     """Write annotations.
 
     Parameters
@@ -114,9 +115,11 @@ def write_label_file(labels: Iterable[Label], path: Path) -> None:
         One a cell.
     path : Path
         CSV file, written as a whole.
+    others : iterable, default=()
+        Lines that fit no cell at present; they come first, so that newer ones count before them.
     """
     rows = ([*astuple(one)[:-1], int(one.excluded)] for one in labels)
-    write_text(path, format_csv(COLUMNS, rows))
+    write_text(path, format_csv(COLUMNS, chain(others, rows)))
 
 
 def import_labels(project: Project, path: Path) -> Found:
@@ -139,8 +142,17 @@ def import_labels(project: Project, path: Path) -> Found:
         why = next(iter(new.skipped.items()), (str(path), "it has no lines."))
         raise DataError(f"No line of {path} is a label of a cell: {why[0]}: {why[1]}")
     merged = {(one.image, one.object): one for one in (*old.labels, *new.labels)}
-    write_label_file((merged[key] for key in sorted(merged)), project.folder / LABELS)
+    own = project.folder / LABELS
+    write_label_file((merged[key] for key in sorted(merged)), own, _lines(own, old.skipped) if old.skipped else ())
     return new
+
+
+def _lines(path: Path, names: Iterable[str]) -> list[list[str]]:
+    """Lines of the project's own labels as they stand, by what `read_label_file` calls them."""
+    table = read_table(path)
+    columns = [table.column((name.lower(),)) for name in COLUMNS]
+    places = [int(name.rpartition(" ")[2]) - 2 for name in names]
+    return [[column[place] if column else "" for column in columns] for place in places]
 
 
 def _images(project: Project, table: LabelTable) -> list[int | None]:
