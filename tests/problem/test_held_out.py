@@ -12,6 +12,7 @@ from nearboost.problem.held_out import (
     deal_parts,
     find_seed,
     spread_folds,
+    standard_error,
     whole_groups,
 )
 from nearboost.problem.targets import labels_from_classes, labels_from_indicator
@@ -123,3 +124,13 @@ def test_classes_are_held_out_apart_where_groups_hold_several():
     classes, groups = np.array([0, 1, 2, 2, 3, 1]), np.array([0, 0, 2, 2, 4, 4])
     folds = deal_cross_folds(labels_from_classes(classes, 4), groups, np.random.RandomState(0))
     assert [fold.tolist() for fold in folds] == [[0, 1], [4, 5]]
+
+
+def test_standard_errors_count_groups_that_err_together():
+    right = np.repeat([True] * 15 + [False] * 5, 10)
+    alone, together = (standard_error(right, groups) for groups in (np.arange(200), np.arange(200) // 10))
+    assert alone == pytest.approx(np.sqrt(0.75 * 0.25 / 200), rel=0.01)
+    assert together == pytest.approx(np.sqrt(0.75 * 0.25 / 20))
+    mixed = standard_error(right, np.arange(200) % 20)  # each group has its share of errors
+    assert mixed == pytest.approx(alone, rel=0.01)
+    assert standard_error(np.ones(8, dtype=bool), np.arange(8)) == pytest.approx(np.sqrt(0.9 * 0.1 / 8))

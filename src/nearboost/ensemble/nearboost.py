@@ -29,6 +29,7 @@ from nearboost.problem.held_out import (
     join_equal_rows,
     mark_rows,
     number_folds,
+    standard_error,
 )
 from nearboost.problem.targets import (
     GivenRows,
@@ -84,8 +85,8 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
     held_out_accuracy_ : float
         Accuracy on those rows: the figure to trust until there is test data. NaN where no row can be held out.
     held_out_error_ : float
-        Standard error of that accuracy, with one more row right and one wrong, so that it is never 0; a group
-        counts as one row.
+        Standard error of that accuracy, by groups, and no less than with one more row right and one wrong, so that
+        it is never 0.
     held_out_log_loss_ : float
         Log-loss on those rows whose class was seen in learning.
     n_features_in_ : int
@@ -240,9 +241,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         self.held_out_log_loss_ = learned.held_loss
         right = self.held_out_scores_.argmax(axis=1) == data.classes[rows]
         self.held_out_accuracy_ = float(right.mean()) if len(rows) else np.nan
-        n_units = len(np.unique(data.groups[rows]))
-        share = (n_units * self.held_out_accuracy_ + 1) / (n_units + 2)  # a few rows without an error prove little
-        self.held_out_error_ = float(np.sqrt(share * (1 - share) / n_units)) if n_units else np.nan
+        self.held_out_error_ = standard_error(right, data.groups[rows]) if len(rows) else np.nan
 
     def model_state(self) -> dict[str, Any]:
         """What is kept in a file; nothing before `fit`."""

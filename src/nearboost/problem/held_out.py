@@ -164,3 +164,15 @@ def whole_groups(X: NDArray[Any], groups: NDArray[Any] | None) -> NDArray[Any]:
     groups = np.arange(len(X)) if groups is None else np.asarray(groups)
     marks = mark_rows(X)
     return groups if len(np.unique(marks)) == len(marks) else join_equal_rows(marks, groups)
+
+
+def standard_error(right: NDArray[np.bool_], groups: NDArray[np.integer]) -> float:
+    """Of a share of right answers; those of one group go together.
+
+    It is no less than that of single rows with one more right and one wrong: a few rows without an error prove
+    little.
+    """
+    _, group_of_row = np.unique(groups, return_inverse=True)
+    by_group = np.bincount(group_of_row, right - right.mean())
+    share = (right.sum() + 1) / (len(right) + 2)
+    return float(max(np.sqrt(by_group @ by_group) / len(right), np.sqrt(share * (1 - share) / len(right))))
