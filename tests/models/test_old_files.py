@@ -57,6 +57,8 @@ def test_says_what_it_said(file):
     for method, before in said.items():
         if name in CALIBRATED_SINCE and "proba" in method:
             np.testing.assert_array_equal(found[method].argmax(axis=1), before.argmax(axis=1), err_msg=method)
+            np.testing.assert_allclose(found[method].sum(axis=1), 1.0, rtol=1e-12, err_msg=method)
+            assert found[method].min() > 0, "no class is impossible, as some were then"
         elif before.dtype.kind == "f":  # processors sum in other orders
             np.testing.assert_allclose(found[method], before, rtol=1e-6, atol=1e-6, err_msg=method)
         else:
