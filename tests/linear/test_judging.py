@@ -109,7 +109,10 @@ def test_a_scaling_that_is_given():
 def test_the_loss_gives_its_leading_class_the_largest_probability():
     X, y = noisy_classes(40)
     model = SLNDClassifier(calibration=None, n_jobs=1).fit(X, y == 1)
-    model.coef_, model.intercept_ = np.full_like(model.coef_, 1e-17), np.zeros_like(model.intercept_)  # all but tied
+    model.coef_, model.intercept_ = (
+        np.full_like(model.coef_, 1e-17),
+        np.zeros_like(model.intercept_),
+    )  # all but tied
     assert np.abs(model.decision_function(X)).max() < 1e-12
     assert len(np.unique(model.predict(X))) == 2
     np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
