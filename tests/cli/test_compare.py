@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from cli.calling import interruptible
 from compare.problems import write_blobs, write_stripes
+from nearboost.catalogue.descriptors import DEFAULT as DEFAULT_FEATURES
 from nearboost.catalogue.methods import DEFAULT
 from nearboost.cli.common import Exit
 from nearboost.cli.main import app
@@ -98,7 +99,7 @@ def test_defaults_are_shown(monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     shown = " ".join(call("--help").stdout.split())
     for option, default in {
-        "features": "(gist; none for vectors)",
+        "features": f"({DEFAULT_FEATURES}; none for vectors)",
         "methods": f"({','.join(DEFAULT)})",
         "protocol": "(fixed where the data has train and test, else half)",
         "repeats": "1",

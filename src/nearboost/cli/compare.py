@@ -19,7 +19,7 @@ USUAL_PROTOCOL = "fixed where the data has train and test, else half"
 @command
 def compare(
     data: Annotated[str, typer.Argument(help="Folder of images or file of vectors.", show_default=False)],
-    features: Annotated[str, typer.Option(help=FEATURES, show_default="gist; none for vectors")] = "",
+    features: Annotated[str, typer.Option(help=FEATURES, show_default="fisher; none for vectors")] = "",
     methods: Annotated[str, typer.Option(help=METHODS, show_default=USUAL_METHODS)] = "",
     protocol: Annotated[str, typer.Option(help=PROTOCOL, show_default=USUAL_PROTOCOL)] = "",
     repeats: Annotated[int, typer.Option(min=1, help="Number of times the splits are drawn.")] = 1,
@@ -62,7 +62,7 @@ def compare(
     Each method runs on each split in a process of its own. A second call resumes where the first one stopped, and
     other methods or features join those of the first in the report.
 
-    Example: `nearboost compare pictures --features gist --methods knn,n3,rbf-svm --repeats 5 --out report`
+    Example: `nearboost compare pictures --features gist,fisher --methods knn,n3,rbf-svm --repeats 5 --out report`
     """
     import shlex
     import sys
