@@ -8,6 +8,7 @@ import pytest
 import tifffile
 
 from cli.calling import answer, call, refused
+from nearboost.cells.writing import opened_for_writing
 from nearboost.cli.common import Exit
 
 
@@ -147,12 +148,13 @@ def test_a_well_without_cells_counts_none(screen, plate, tmp_path):
 
 def test_labels_that_fit_no_cell_are_told_when_counting(screen, tmp_path):
     copy = shutil.copytree(screen, tmp_path / "copy")
+    (copy / "annotations.db").unlink()  # as an older version left it
     with open(copy / "labels.csv", "a") as file:
-        file.write("999,1,5,5,diffuse,,,0\n")
+        file.write("1,1,0,0,diffuse,,,0\n")
     for step in ("predict", "count"):
         ended = call("cells", step, copy)
         assert ended.code == Exit.PARTLY
-        assert "the project has no such image" in ended.err
+        assert "no cell is at x = 0, y = 0 of image 1; place or discard it in the app" in ended.err
 
 
 def test_labels_of_an_image_without_masks_outlive_an_import(screen, tmp_path):
@@ -202,3 +204,17 @@ def test_hostile_names_stay_names(plate, tmp_path):
         assert ended.code == Exit.DONE, ended.err
         assert "\x1b" not in ended.err
     assert ",'=cmd()," in (project / "tables" / "cells.csv").read_text()
+
+
+def test_one_process_writes_at_a_time(screen, plate, tmp_path):
+    copy = shutil.copytree(screen, tmp_path / "copy")
+    commands = [(step,) for step in ("segment", "features", "train", "predict", "count")]
+    with opened_for_writing(copy):
+        for step, *others in (*commands, ("relink", plate / "images")):
+            said = refused("cells", step, copy, *others, code=Exit.USAGE)
+            assert "copy is open for writing in process" in said
+            assert "close it there" in said
+        said = refused("cells", "labels", "import", copy, plate / "truth.csv", code=Exit.USAGE)
+        assert "is open for writing in process" in said
+        assert call("cells", "labels", "export", copy, tmp_path / "labels.csv").code == Exit.DONE
+    assert call("cells", "count", copy).code == Exit.DONE

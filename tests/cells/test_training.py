@@ -10,10 +10,11 @@ import pytest
 
 from nearboost.cells.counting import share_interval
 from nearboost.cells.features import PRESETS
-from nearboost.cells.labels import Label, import_labels, read_label_file, write_label_file
+from nearboost.cells.labels import Label, read_label_file, write_label_file
 from nearboost.cells.pipeline import read_pipeline
 from nearboost.cells.predicting import check_alike, open_cell_model
 from nearboost.cells.project import open_project
+from nearboost.cells.project_labels import import_labels, read_labels
 from nearboost.cells.segmenting import segment_project
 from nearboost.cells.settings import SegmentationSettings
 from nearboost.cells.tables import count_project, predict_project, write_cells
@@ -31,8 +32,8 @@ def lines(path):
 def trained_once(segmented_once, plate, tmp_path_factory):
     folder = shutil.copytree(segmented_once, tmp_path_factory.mktemp("trained") / "project")
     project = open_project(folder)
-    every = import_labels(project, plate / "truth.csv").labels
-    write_label_file(every[::3], folder / "labels.csv")
+    every = read_label_file(project, plate / "truth.csv").labels
+    write_label_file(every[::3], folder / "labels.csv")  # as an older version left it
     train_cells(project)
     return folder
 
@@ -54,7 +55,11 @@ def test_points_become_cells_and_come_back(segmented, plate):
     assert list(lines(segmented / "labels.csv")[0]) == [
         *("ImageNumber", "ObjectNumber", "x", "y", "class", "who", "when", "excluded")
     ]
-    assert read_label_file(project).labels == found.labels
+    again = read_labels(project).labels
+    assert [(one.image, one.object, one.x, one.y, one.name) for one in again] == [
+        (one.image, one.object, one.x, one.y, one.name) for one in found.labels
+    ]
+    assert read_label_file(project, segmented / "labels.csv").labels == again
 
 
 def test_lines_that_fit_no_cell_are_told(segmented, tmp_path):
@@ -76,9 +81,9 @@ def test_labels_follow_their_cells_into_other_masks(segmented, plate):
     """Numbers change where border cells are dropped; points do not."""
     project = open_project(segmented)
     import_labels(project, plate / "truth.csv")
-    before = {(one.x, one.y, one.image): one.name for one in read_label_file(project).labels}
+    before = {(one.x, one.y, one.image): one.name for one in read_labels(project).labels}
     segment_project(project, SegmentationSettings(20.0, border="drop"))
-    after = read_label_file(project)
+    after = read_labels(project)
     assert 0 < len(after.labels) < len(before)
     assert all(before[one.x, one.y, one.image] == one.name for one in after.labels)
     assert len(after.skipped) == len(before) - len(after.labels)
@@ -88,7 +93,7 @@ def test_formulas_stay_texts(segmented):
     project = open_project(segmented)
     write_label_file([Label(1, 1, 30, 30, "=1+1", "@me")], segmented / "labels.csv")
     assert "'=1+1,'@me" in (segmented / "labels.csv").read_text()
-    found = read_label_file(project)
+    found = read_label_file(project, segmented / "labels.csv")
     assert [one.name for one in found.labels] in (["=1+1"], [])
 
 
@@ -127,11 +132,12 @@ def test_the_same_bytes(trained, trained_once):
 def test_annotations_count_before_predictions(trained):
     project = open_project(trained)
     written = count_project(project)
-    labels = read_label_file(project).labels
+    labels = read_labels(project).labels
     wells = [row for row in lines(trained / "tables" / "counts.csv") if row["level"] == "plate"]
     assert sum(int(row["annotated"]) for row in wells) == len(labels)
     wrong = [replace(one, name="other") for one in labels[:4]] + [replace(labels[4], excluded=True)]
-    write_label_file(wrong, trained / "labels.csv")
+    write_label_file(wrong, trained / "wrong.csv")
+    import_labels(project, trained / "wrong.csv")
     again = count_project(project)
     plate_rows = [i for i, level in enumerate(again.counts["level"]) if level == "plate"]
     counted = {again.counts["class"][i]: again.counts["count"][i] for i in plate_rows}
@@ -185,7 +191,7 @@ def test_a_model_file_keeps_its_settings(trained):
 
 def test_one_well_a_class_is_noted(segmented, plate):
     project = open_project(segmented)
-    every = import_labels(project, plate / "truth.csv").labels
+    every = read_label_file(project, plate / "truth.csv").labels
     wells = {one.number: one.place.well for one in project.fields}
     few = [one for one in every if (wells[one.image], one.name) in (("A01", "diffuse"), ("A08", "granular"))]
     write_label_file(few, segmented / "labels.csv")

@@ -26,7 +26,7 @@ _HOME = {
     "find_nuclei": "nuclei",
     "fit_dose": "responses",
     "grow_cells": "bodies",
-    "import_labels": "labels",
+    "import_labels": "project_labels",
     "measure_cells": "measures",
     "open_project": "project",
     "pooled": "scoring",

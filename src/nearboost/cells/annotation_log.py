@@ -20,7 +20,8 @@ BEFORE_THE_FIRST: dict[str, dict[str, Any]] = {
     "class_events": {"deleted": 1},
     "unplaced_events": {"waits": 0},
 }
-NO_PERSON = "segment"  # the action of steps that are nobody's to undo
+SEGMENT, IMPORT = "segment", "import"
+NOBODYS = (SEGMENT, IMPORT)  # actions of steps that are nobody's to undo
 
 
 class AnnotationLog:
@@ -56,13 +57,13 @@ class AnnotationLog:
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
-    def step(self, who: str, action: str, target: int | None = None) -> Iterator[int]:
+    def step(self, who: str, action: str, target: int | None = None, at: str = "") -> Iterator[int]:
         """One step of a person: when the block ends all of its events are on the disk, or none."""
         who = checked_name("A person's name", who)
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                at = datetime.now(UTC).isoformat(timespec="milliseconds")
+                at = at or datetime.now(UTC).isoformat(timespec="milliseconds")
                 yield self.insert("steps", at=at, who=who, action=action, target=target)
             except BaseException:
                 self._connection.execute("ROLLBACK")
@@ -86,6 +87,11 @@ class AnnotationLog:
         last = "SELECT generation FROM generation_events WHERE image = ? ORDER BY id DESC LIMIT 1"
         found = self.rows(last, image)
         return str(found[0]["generation"]) if found else ""
+
+    def generations(self) -> dict[int, str]:
+        """The present segmentation of each image that has a named one."""
+        rows = self.rows("SELECT image, generation FROM generation_events ORDER BY id")
+        return {row["image"]: row["generation"] for row in rows}
 
     def undo(self, who: str) -> str | None:
         """Take back the last step of a person.
@@ -130,7 +136,7 @@ class AnnotationLog:
             elif row["action"] == "redo":
                 undone.pop()
                 done.append(row["id"])
-            elif row["action"] != NO_PERSON:
+            elif row["action"] not in NOBODYS:
                 done.append(row["id"])
                 undone.clear()
         return done, undone

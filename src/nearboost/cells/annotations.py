@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from nearboost.base.errors import UsageError
-from nearboost.cells.annotation_log import NO_PERSON, AnnotationLog, checked_name, state_of
+from nearboost.cells.annotation_log import IMPORT, SEGMENT, AnnotationLog, checked_name, state_of
 from nearboost.cells.annotation_records import Cell, CellClass, CellLabel, ConflictError, Unplaced, label_of
 from nearboost.cells.carrying import Placement
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+PROGRAM = "nearboost"  # who does what no person does
+FROM_A_FILE = "file"  # the segmentation that labels of a file are of, until their image is segmented
 LABELS = "SELECT e.*, steps.who, steps.at FROM label_events e JOIN steps ON steps.id = e.step WHERE "
+Places = Mapping[tuple[int, int], tuple[float, float]]  # x and y of cells, by image and object
 OF_THE_PRESENT = (
     "e.generation = coalesce((SELECT generation FROM generation_events g WHERE g.image = e.image "
     "ORDER BY g.id DESC LIMIT 1), '') AND NOT EXISTS (SELECT 1 FROM label_events later WHERE "
@@ -72,7 +75,7 @@ class AnnotationStore(AnnotationLog):
         who: str,
         cells: Iterable[Cell],
         class_id: int | None,
-        places: Mapping[tuple[int, int], tuple[float, float]] | None = None,
+        places: Places | None = None,
     ) -> list[CellLabel]:
         """Give cells a class.
 
@@ -99,6 +102,40 @@ class AnnotationStore(AnnotationLog):
     def exclude(self, who: str, cells: Iterable[Cell], excluded: bool = True) -> list[CellLabel]:
         """Mark outlines as wrong, so that training and counts leave these cells out; or as right again."""
         return self._change(who, "exclude", cells, {"excluded": int(excluded)}, {})
+
+    def begin(self, image: int, generation: str) -> None:
+        """Name the segmentation of an image that nobody has said anything of yet."""
+        if not self.generation(image) and not self.to_carry(image):
+            with self.step(PROGRAM, SEGMENT) as step:
+                self.insert("generation_events", step=step, previous=0, image=image, generation=generation)
+
+    def take_in(self, who: str, at: str, labels: Iterable[CellLabel]) -> None:
+        """Labels of a file, which count before those that are there; nothing to undo."""
+        with self.step(who or IMPORT, IMPORT, at=at) as step:
+            for one in labels:
+                cell = Cell(one.image, one.object)
+                _, last = self._last_of(cell)
+                state = {
+                    "class": one.class_id,
+                    "excluded": int(one.excluded),
+                    "x": one.x,
+                    "y": one.y,
+                    "to_check": 0,
+                }
+                self._write_changes(step, [cell._replace(seen=last["id"] if last is not None else 0)], state, {})
+
+    def keep_aside(self, who: str, at: str, label: CellLabel) -> None:
+        """A label of a file that has a place and no cell there: it waits to be placed or discarded."""
+        with self.step(who or IMPORT, IMPORT, at=at) as step:
+            event = self.insert("label_events", step=step, previous=0, image=label.image, generation=FROM_A_FILE,
+                                object=label.object, x=label.x, y=label.y, excluded=int(label.excluded),
+                                to_check=0, origin=0, **{"class": label.class_id})  # fmt: skip
+            generation = self.generation(label.image)
+            if generation == "":
+                self.insert("generation_events", step=step, previous=0, image=label.image, generation=FROM_A_FILE)
+            elif generation != FROM_A_FILE:
+                self.insert("unplaced_events", step=step, previous=0, image=label.image, generation=generation,
+                            label=event, outline="", waits=1)  # fmt: skip
 
     def add_class(self, who: str, name: str, colour: str | None = None) -> CellClass:
         """Add a class behind the others."""
@@ -152,7 +189,13 @@ class AnnotationStore(AnnotationLog):
             self._write_class(step, replace(old, deleted=True))
 
     def carry_over(
-        self, who: str, image: int, generation: str, placement: Placement, outlines: Mapping[int, str]
+        self,
+        who: str,
+        image: int,
+        generation: str,
+        placement: Placement,
+        outlines: Mapping[int, str],
+        places: Places | None = None,
     ) -> None:
         """Take an image's labels over to a new segmentation of it.
 
@@ -170,8 +213,10 @@ class AnnotationStore(AnnotationLog):
             What became of each cell in `to_carry`.
         outlines : mapping
             Outline of each cell that has no place.
+        places : mapping or None
+            x and y of the new cells, by image and object.
         """
-        with self.step(who, NO_PERSON) as step:
+        with self.step(who, SEGMENT) as step:
             old = {event["object"]: event for event in self._present_events(image)}
             waiting = self._waiting_events(image)
             self.insert("generation_events", step=step, previous=0, image=image, generation=generation)
@@ -179,7 +224,9 @@ class AnnotationStore(AnnotationLog):
             known = {_origin(event) for event in there.values()}
             for found, to_check in ((placement.placed, 0), (placement.to_check, 1)):
                 for one, target in found.items():
-                    self._carry(step, old[one], there.get(target), generation, target, to_check)
+                    x, y = (places or {}).get((image, target), (old[one]["x"], old[one]["y"]))
+                    new = {"generation": generation, "object": target, "x": x, "y": y, "to_check": to_check}
+                    self._carry(step, old[one], there.get(target), new)
             lost = [(old[one], outlines[one]) for one in placement.unplaced]
             lost += [(self.rows(f"{LABELS} e.id = ?", row["label"])[0], row["outline"]) for row in waiting]
             for event, outline in lost:
@@ -217,7 +264,7 @@ class AnnotationStore(AnnotationLog):
         action: str,
         cells: Iterable[Cell],
         state: dict[str, Any],
-        places: Mapping[tuple[int, int], tuple[float, float]],
+        places: Places,
     ) -> list[CellLabel]:
         cells = list(cells)
         with self.step(who, action) as step:
@@ -229,7 +276,7 @@ class AnnotationStore(AnnotationLog):
         step: int,
         cells: Iterable[Cell],
         state: dict[str, Any],
-        places: Mapping[tuple[int, int], tuple[float, float]],
+        places: Places,
     ) -> None:
         """An event for each cell that is not yet as wanted; none at all where somebody else was faster."""
         found = [(cell, *self._last_of(cell)) for cell in cells]
@@ -246,14 +293,11 @@ class AnnotationStore(AnnotationLog):
                 self.insert("label_events", step=step, previous=0, image=cell.image, generation=generation,
                             object=cell.object, **new)  # fmt: skip
 
-    def _carry(
-        self, step: int, event: sqlite3.Row, there: sqlite3.Row | None, generation: str, target: int, to_check: int
-    ) -> None:
+    def _carry(self, step: int, event: sqlite3.Row, there: sqlite3.Row | None, new: dict[str, Any]) -> None:
         """A label on its cell in a new segmentation, unless what is said there is as new."""
         if there is not None and _origin(there) >= _origin(event):
             return
-        changed = {"generation": generation, "object": target, "to_check": to_check, "origin": _origin(event)}
-        state = state_of(event) | changed
+        state = state_of(event) | new | {"origin": _origin(event)}
         self.insert("label_events", step=step, previous=there["id"] if there is not None else 0, **state)
 
     def _last_of(self, cell: Cell) -> tuple[str, sqlite3.Row | None]:

@@ -1,9 +1,8 @@
 """Annotations: which cell is of which class, said by whom and when. A cell is known by a point inside it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from itertools import chain
-from math import isfinite
+from dataclasses import astuple, dataclass, replace
+from math import isfinite, nan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,15 +10,16 @@ import numpy as np
 
 from nearboost.base.disk import write_text
 from nearboost.base.tables import format_csv
+from nearboost.cells.carrying import object_at
 from nearboost.cells.files import read_table
 from nearboost.cells.layout import as_well
-from nearboost.cells.project import LABELS, Project
+from nearboost.cells.project import Project
 from nearboost.cells.regions import Labels
 from nearboost.cells.saved_masks import read_record, read_segmentation
-from nearboost.datasets import DataError
 from nearboost.datasets.tables import LabelTable
 
 COLUMNS = ("ImageNumber", "ObjectNumber", "x", "y", "class", "who", "when", "excluded")
+CLASS = ("class", "label")
 YES, NO = ("1", "true", "yes"), ("", "0", "false", "no")
 
 
@@ -58,39 +58,41 @@ class Label:
 
 
 class Found(NamedTuple):
-    """Labels of cells of the present masks, and what was wrong with the others, by line."""
+    """Labels of cells of the present masks, and what was wrong with the others, by line.
+
+    ``homeless`` are those of the others that have a point in an image of the project.
+    """
 
     labels: list[Label]
     skipped: dict[str, str]
+    homeless: Sequence[Label] = ()
 
 
-def read_label_file(project: Project, path: Path | None = None) -> Found:
+def read_label_file(project: Project, path: Path) -> Found:
     """Read annotations, and find their cells in the present masks.
 
     Parameters
     ----------
     project : Project
         A project that was segmented.
-    path : Path or None, default=None
+    path : Path
         CSV file with a column ``class``; ``ImageNumber``, or ``plate``, ``well`` and ``site``; and a point, ``x``
-        and ``y``, or ``ObjectNumber``. None means the project's own.
+        and ``y``, or ``ObjectNumber``. Of cells that are ``excluded`` the class may be empty.
 
     Returns
     -------
     Found
         One label a cell, in the order of images and objects; where a cell has several, the last counts.
     """
-    own = path is None
-    path = project.folder / LABELS if path is None else path
-    if own and not path.exists():
-        return Found([], {})
     table = read_table(path)
+    if table.column(CLASS) is None or table.column(("excluded",)) is None:
+        table.required(CLASS)
     lines = _images(project, table)
     masks: dict[int, Labels | None] = {}
     found: dict[tuple[int, int], Label] = {}
     skipped: dict[str, str] = {}
-    classes = table.required(("class", "label"))
-    for place, (image, name) in enumerate(zip(lines, classes, strict=True)):
+    homeless: list[Label] = []
+    for place, image in enumerate(lines):
         line = f"{path.name} line {place + 2}"
         if image is None:
             skipped[line] = "the project has no such image."
@@ -98,15 +100,34 @@ def read_label_file(project: Project, path: Path | None = None) -> Found:
         if image not in masks:
             one = project.field_of(image)
             masks[image] = None if read_record(project, one) is None else read_segmentation(project, one).cells
-        label = _label(table, place, image, name, masks[image], line)
-        if isinstance(label, str):
-            skipped[line] = label
-        else:
+        given = _given(table, place, image)
+        label = given if isinstance(given, str) else _in_mask(given, masks[image])
+        if isinstance(label, Label):
             found[image, label.object] = label
-    return Found([found[key] for key in sorted(found)], skipped)
+            continue
+        skipped[line] = label
+        if isinstance(given, Label) and isfinite(given.x):
+            homeless.append(given)
+    return Found([found[key] for key in sorted(found)], skipped, homeless)
 
 
-def write_label_file(labels: Iterable[Label], path: Path, others: Iterable[Sequence[str]] = ()) -> None:
+def format_labels(labels: Iterable[Label]) -> str:
+    """Annotations as CSV.
+
+    Parameters
+    ----------
+    labels : iterable of Label
+        One a cell.
+
+    Returns
+    -------
+    str
+        A line for each.
+    """
+    return format_csv(COLUMNS, ([*astuple(one)[:-1], int(one.excluded)] for one in labels))
+
+
+def write_label_file(labels: Iterable[Label], path: Path) -> None:
     """Write annotations.
 
     Parameters
@@ -115,44 +136,8 @@ def write_label_file(labels: Iterable[Label], path: Path, others: Iterable[Seque
         One a cell.
     path : Path
         CSV file, written as a whole.
-    others : iterable, default=()
-        Lines that fit no cell at present; they come first, so that newer ones count before them.
     """
-    rows = ([*astuple(one)[:-1], int(one.excluded)] for one in labels)
-    write_text(path, format_csv(COLUMNS, chain(others, rows)))
-
-
-def import_labels(project: Project, path: Path) -> Found:
-    """Take annotations of a file into the project; a cell's new label replaces the one that it had.
-
-    Parameters
-    ----------
-    project : Project
-        A project that was segmented.
-    path : Path
-        See `read_label_file`.
-
-    Returns
-    -------
-    Found
-        The labels that were taken, and lines that fit no cell.
-    """
-    new, old = read_label_file(project, path), read_label_file(project)
-    if not new.labels:
-        why = next(iter(new.skipped.items()), (str(path), "it has no lines."))
-        raise DataError(f"No line of {path} is a label of a cell: {why[0]}: {why[1]}")
-    merged = {(one.image, one.object): one for one in (*old.labels, *new.labels)}
-    own = project.folder / LABELS
-    write_label_file((merged[key] for key in sorted(merged)), own, _lines(own, old.skipped) if old.skipped else ())
-    return new
-
-
-def _lines(path: Path, names: Iterable[str]) -> list[list[str]]:
-    """Lines of the project's own labels as they stand, by what `read_label_file` calls them."""
-    table = read_table(path)
-    columns = [table.column((name.lower(),)) for name in COLUMNS]
-    places = [int(name.rpartition(" ")[2]) - 2 for name in names]
-    return [[column[place] if column else "" for column in columns] for place in places]
+    write_text(path, format_labels(labels))
 
 
 def _images(project: Project, table: LabelTable) -> list[int | None]:
@@ -177,42 +162,53 @@ def _images(project: Project, table: LabelTable) -> list[int | None]:
     return found
 
 
-def _label(table: LabelTable, place: int, image: int, name: str, mask: Labels | None, line: str) -> Label | str:
-    """A line as a label, or what is wrong with it."""
-    if mask is None:
-        return "its image is not segmented."
+def _given(table: LabelTable, place: int, image: int) -> Label | str:
+    """A line as a label, or what is wrong with it; without a point x and y are NaN, without a number it is 0."""
 
-    def cell(names: tuple[str, ...]) -> str:
+    def cell(*names: str) -> str:
         column = table.column(names)
         return "" if column is None else column[place]
 
-    excluded = cell(("excluded",)).lower()
+    excluded = cell("excluded").lower()
     if excluded not in (*YES, *NO):
         return f"it says excluded {excluded!r}; use 1 or nothing."
-    x, y = _number(cell(("x", "location_center_x"))), _number(cell(("y", "location_center_y")))
-    if x is not None and y is not None:
-        height, width = mask.shape
-        column, row = round(x), round(y)
-        number = int(mask[row, column]) if 0 <= row < height and 0 <= column < width else 0
-        if not number:
-            return f"no cell is at x = {x:g}, y = {y:g} of image {image}."
-    else:
-        text = cell(("objectnumber",))
-        number = int(text) if text.isdecimal() else 0
-        inside = np.argwhere(mask == number) if number else np.empty((0, 2))
-        if not len(inside):
-            return f"image {image} has no cell numbered {text or 'nothing'}; give ObjectNumber, or x and y."
-        y, x = map(float, inside[len(inside) // 2])
-    who, when = cell(("who",)), cell(("when",))
-    return Label(image, number, x, y, name, who, when, excluded in YES)
+    name = cell(*CLASS)
+    if not name and excluded not in YES:
+        return "it has no class."
+    x, y, number = (
+        _number(cell("x", "location_center_x")),
+        _number(cell("y", "location_center_y")),
+        cell("objectnumber"),
+    )
+    x, y = (x, y) if isfinite(x) and isfinite(y) else (nan, nan)
+    return Label(
+        image, int(number) if number.isdecimal() else 0, x, y, name, cell("who"), cell("when"), excluded in YES
+    )
 
 
-def _number(text: str) -> float | None:
+def _in_mask(given: Label, mask: Labels | None) -> Label | str:
+    """The label on the cell at its point, or with its number; or why there is none."""
+    if mask is None:
+        return "its image is not segmented."
+    if isfinite(given.x):
+        number = object_at(mask, given.x, given.y)
+        return replace(given, object=number) if number else (
+            f"no cell is at x = {given.x:g}, y = {given.y:g} of image {given.image}."
+        )  # fmt: skip
+    inside = np.argwhere(mask == given.object) if given.object else np.empty((0, 2))
+    if not len(inside):
+        return (
+            f"image {given.image} has no cell numbered {given.object or 'nothing'}; give ObjectNumber, or x and y."
+        )
+    y, x = map(float, inside[len(inside) // 2])
+    return replace(given, x=x, y=y)
+
+
+def _number(text: str) -> float:
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        return None
-    return value if isfinite(value) else None
+        return nan
 
 
 def by_cell(labels: Iterable[Label]) -> Mapping[tuple[int, int], str]:

@@ -9,6 +9,7 @@ from nearboost.cells.creating import create_project
 from nearboost.cells.describing import describe_project, settings_of
 from nearboost.cells.pipeline import note_step, open_pipeline
 from nearboost.cells.project import LABELS, LAYOUT, Project, open_project
+from nearboost.cells.project_labels import import_labels
 from nearboost.cells.segmenting import GivenMasks, segment_project
 from nearboost.cells.settings import SegmentationSettings
 from nearboost.cells.tables import count_project, predict_project, write_cells
@@ -124,7 +125,7 @@ def _repeat_training(
         raise DataError(
             f"{labels} has changed since the model was trained; train it anew, then repeat the pipeline."
         )
-    shutil.copyfile(labels, project.folder / LABELS)
+    import_labels(project, labels)
     train_cells(
         project,
         method=training.get("method"),

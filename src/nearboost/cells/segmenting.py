@@ -1,6 +1,7 @@
 """The fields of a project are segmented, or get the masks of another program; what is done is not done again."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -12,6 +13,7 @@ from nearboost.base.image_set import hash_file
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.base.words import counted
+from nearboost.cells.annotations import AnnotationStore
 from nearboost.cells.bodies import grow_cells, ring_cells, stain_floor
 from nearboost.cells.files import digest_of
 from nearboost.cells.illumination import LEAST_FIELDS, common_light, small_copy
@@ -20,6 +22,7 @@ from nearboost.cells.nuclei import estimate_diameter, find_nuclei
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.pipeline import note_step
 from nearboost.cells.project import Field, Project
+from nearboost.cells.project_labels import carry_labels, has_labels, open_store
 from nearboost.cells.saved_masks import (
     Lights,
     list_masks,
@@ -105,10 +108,13 @@ def segment_project(
         if folder is not None
     }
 
-    def segment(one: Field) -> int:
-        return _segment(project, one, settings, floors.get(one.place.plate), lights, folders)
+    store = open_store(project) if has_labels(project) else None
 
-    found = run.map("Segmenting", segment, project.fields)
+    def segment(one: Field) -> int:
+        return _segment(project, one, settings, floors.get(one.place.plate), lights, folders, store)
+
+    with store or nullcontext():
+        found = run.map("Segmenting", segment, project.fields)
     described = {"masks": sorted(folders)} if folders else {}
     run.check_some(found)
     note_step(project, "segmentation", settings.as_json() | described | {"version": VERSION})
@@ -208,8 +214,12 @@ def _segment(
     floor: float | None,
     lights: Lights,
     folders: dict[str, tuple[Path, list[str]]],
+    store: AnnotationStore | None,
 ) -> int:
-    """Segment a field unless its masks are there already; return the number of its cells."""
+    """Segment a field unless its masks are there already; return the number of its cells.
+
+    Labels are carried over before masks are written: whatever happens between the two, none is on a wrong cell.
+    """
     names = {role: file.path for role, file in one.files.items()}
     files = {}
     for role, (folder, listed) in folders.items():
@@ -241,6 +251,8 @@ def _segment(
         found = _from_masks(pictures, files, settings, floor)
     else:
         found = segment_field(pictures[NUCLEI], pictures.get(STAIN), settings, floor=floor)
+    if store is not None:
+        carry_labels(project, store, one, found, key)
     return write_segmentation(project, one, found, pictures, key, floor)
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from nearboost.base.tables import write_table
 from nearboost.cells.counting import Classified, classify, count_cells, units_of
 from nearboost.cells.describing import CellRows, describe_project
-from nearboost.cells.labels import read_label_file
 from nearboost.cells.measures import FLAGS, ratio_name
 from nearboost.cells.patterns import STAIN
 from nearboost.cells.pipeline import note_step, read_pipeline
 from nearboost.cells.predicting import check_alike, open_cell_model, predict_cells
 from nearboost.cells.project import Project
+from nearboost.cells.project_labels import digest_of_labels, read_labels
 from nearboost.cells.responses import DoseFit, fit_dose, z_prime
 from nearboost.cells.training import file_hash
 from nearboost.datasets import DataError
@@ -74,10 +74,11 @@ def predict_project(
     check_alike(loaded, project, file)
     kept = _keep_model(project, file)
     prediction = predict_cells(loaded, rows)
-    said = read_label_file(project)
+    said = read_labels(project)
     labels = {(one.image, one.object): (one.name, one.excluded) for one in said.labels}
     found = classify(rows, prediction.labels.tolist(), labels, loaded.classes)
-    note_step(project, "prediction", {"model": kept.name, "sha256": file_hash(kept)})
+    settings = {"model": kept.name, "sha256": file_hash(kept), "labels": digest_of_labels(said.labels)}
+    note_step(project, "prediction", settings)
     return Predicted(rows, prediction, found, loaded, said.skipped | skipped)
 
 

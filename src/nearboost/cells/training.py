@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from nearboost.base.words import counted
 from nearboost.cells.describing import CellRows, describe_project
 from nearboost.cells.features import FeatureSettings
-from nearboost.cells.labels import Label, by_cell, read_label_file
+from nearboost.cells.labels import Label, by_cell
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.pipeline import channels_of, note_step, read_pipeline
-from nearboost.cells.project import LABELS, Project
+from nearboost.cells.project import Project
+from nearboost.cells.project_labels import export_labels, open_store, read_labels
 from nearboost.cells.saved_masks import lit_pictures, read_segmentation, saved_lights
 from nearboost.datasets import DataError, Dataset
 from nearboost.models import Model, origins_of, save
@@ -70,7 +71,7 @@ def train_cells(
     """
     method = method or METHOD
     check_names(None, method)
-    annotated = read_label_file(project)
+    annotated = read_labels(project)
     chosen = by_cell(annotated.labels)
     if len(set(chosen.values())) < 2:
         raise DataError(
@@ -88,7 +89,8 @@ def train_cells(
     file = project.folder / "models" / f"{name}.nb"
     save(fitted, file)
     settings = {"method": method, "seed": seed, "name": name, "model": file_hash(file)}
-    settings["labels"] = file_hash(project.folder / LABELS)
+    with open_store(project) as store:
+        settings["labels"] = export_labels(project, store)
     note_step(project, "training", settings)
     return Trained(fitted, file, dataset.counts, _notes(dataset), annotated.skipped | skipped)
 

@@ -125,19 +125,19 @@ def segment(
 
     Example: `nearboost cells segment screen`
     """
-    from nearboost.cells.project import open_project
     from nearboost.cells.segmenting import GivenMasks, segment_project
     from nearboost.cells.settings import SegmentationSettings, in_pixels
     from nearboost.cells.training import pixel_size_of
+    from nearboost.cells.writing import opened_for_writing
 
-    opened = open_project(project)
     needs_size = nucleus_diameter is not None and nucleus_diameter.strip().endswith("m")
-    size = pixel_size_of(opened) if needs_size else None
-    settings = SegmentationSettings(
-        in_pixels(nucleus_diameter, size), border, smallest, largest, illumination=illumination
-    )
-    masks = GivenMasks(nuclei_masks, cell_masks)
-    found = segment_project(opened, settings, masks, n_jobs=threads, verbose=progress())
+    with opened_for_writing(project) as opened:
+        size = pixel_size_of(opened) if needs_size else None
+        settings = SegmentationSettings(
+            in_pixels(nucleus_diameter, size), border, smallest, largest, illumination=illumination
+        )
+        masks = GivenMasks(nuclei_masks, cell_masks)
+        found = segment_project(opened, settings, masks, n_jobs=threads, verbose=progress())
     if as_json:
         facts = {"fields": found.n_fields, "cells": found.n_cells, "settings": found.settings.as_json()}
         echo_json(facts | {"skipped": found.skipped, "notes": found.notes})
@@ -162,13 +162,13 @@ def features(
     """
     from nearboost.cells.describing import describe_project
     from nearboost.cells.features import find_preset
-    from nearboost.cells.project import open_project
     from nearboost.cells.tables import write_cells
+    from nearboost.cells.writing import opened_for_writing
 
     settings = None if preset is None else find_preset(preset)
-    opened = open_project(project)
-    rows, skipped = describe_project(opened, settings, n_jobs=threads, verbose=progress())
-    files = write_cells(opened, rows, h5ad=h5ad)
+    with opened_for_writing(project) as opened:
+        rows, skipped = describe_project(opened, settings, n_jobs=threads, verbose=progress())
+        files = write_cells(opened, rows, h5ad=h5ad)
     if as_json:
         facts = {"cells": len(rows), "numbers": rows.features.shape[1], "measures": len(rows.measures)}
         echo_json(facts | {"files": list(map(str, files)), "skipped": skipped})
@@ -190,10 +190,11 @@ def import_labels(
 
     Example: `nearboost cells labels import screen labels.csv`
     """
-    from nearboost.cells.labels import import_labels as take_in
-    from nearboost.cells.project import open_project
+    from nearboost.cells.project_labels import import_labels as take_in
+    from nearboost.cells.writing import opened_for_writing
 
-    found = take_in(open_project(project), file)
+    with opened_for_writing(project) as opened:
+        found = take_in(opened, file)
     if as_json:
         echo_json({"labels": len(found.labels), "skipped": found.skipped})
     else:
@@ -213,11 +214,12 @@ def export_labels(
     Example: `nearboost cells labels export screen labels.csv`
     """
     from nearboost.base.disk import check_target
-    from nearboost.cells.labels import read_label_file, write_label_file
+    from nearboost.cells.labels import write_label_file
     from nearboost.cells.project import open_project
+    from nearboost.cells.project_labels import read_labels
 
     check_target(file)
-    found = read_label_file(open_project(project))
+    found = read_labels(open_project(project))
     write_label_file(found.labels, file)
     if as_json:
         echo_json({"file": str(file), "labels": len(found.labels), "skipped": found.skipped})

@@ -48,19 +48,19 @@ def train(
     """
     from nearboost.base.errors import UsageError
     from nearboost.cells.features import find_preset
-    from nearboost.cells.labels import import_labels
-    from nearboost.cells.project import open_project
+    from nearboost.cells.project_labels import import_labels
     from nearboost.cells.training import train_cells
+    from nearboost.cells.writing import opened_for_writing
     from nearboost.models.fitting import held_out_words
 
     if not name or Path(name).name != name or name.startswith("."):
         raise UsageError(f"--name {name!r} is no name of a file; use letters and digits.")
     settings = None if preset is None else find_preset(preset)
-    opened = open_project(project)
-    unfit = {} if labels is None else import_labels(opened, labels).skipped
-    found = train_cells(
-        opened, method=method, features=settings, name=name, seed=seed, n_jobs=threads, verbose=progress()
-    )
+    with opened_for_writing(project) as opened:
+        unfit = {} if labels is None else import_labels(opened, labels).skipped
+        found = train_cells(
+            opened, method=method, features=settings, name=name, seed=seed, n_jobs=threads, verbose=progress()
+        )
     skipped = unfit | found.skipped
     if as_json:
         facts: dict[str, Any] = {"model": str(found.file), "labels": found.counts}
@@ -89,12 +89,12 @@ def predict(
 
     Example: `nearboost cells predict screen --model cells.nb`
     """
-    from nearboost.cells.project import open_project
     from nearboost.cells.tables import predict_project, write_cells
+    from nearboost.cells.writing import opened_for_writing
 
-    opened = open_project(project)
-    found = predict_project(opened, model, n_jobs=threads, verbose=progress())
-    files = write_cells(opened, found.rows, found, h5ad=h5ad)
+    with opened_for_writing(project) as opened:
+        found = predict_project(opened, model, n_jobs=threads, verbose=progress())
+        files = write_cells(opened, found.rows, found, h5ad=h5ad)
     named = found.prediction.labels.tolist()
     counts = {name: named.count(name) for name in found.model.classes}
     if as_json:
@@ -116,10 +116,11 @@ def count(project: Folder, threads: Threads = None, as_json: AsJson = False) -> 
 
     Example: `nearboost cells count screen`
     """
-    from nearboost.cells.project import open_project
     from nearboost.cells.tables import count_project
+    from nearboost.cells.writing import opened_for_writing
 
-    found = count_project(open_project(project), n_jobs=threads, verbose=progress())
+    with opened_for_writing(project) as opened:
+        found = count_project(opened, n_jobs=threads, verbose=progress())
     lines = [dict(zip(found.responses, line, strict=True)) for line in zip(*found.responses.values(), strict=True)]
     if as_json:
         counts = [dict(zip(found.counts, line, strict=True)) for line in zip(*found.counts.values(), strict=True)]
@@ -182,9 +183,10 @@ def relink(
     Example: `nearboost cells relink screen /new/place/of/images`
     """
     from nearboost.cells.creating import relink as find_again
-    from nearboost.cells.project import open_project
+    from nearboost.cells.writing import opened_for_writing
 
-    made = find_again(open_project(project), folder, n_jobs=threads, verbose=progress())
+    with opened_for_writing(project) as opened:
+        made = find_again(opened, folder, n_jobs=threads, verbose=progress())
     if as_json:
         echo_json({"fields": len(made.project.fields), "skipped": made.skipped})
     else:
