@@ -19,9 +19,9 @@ ACROSS, DOWN = 250, 100  # from one column or floor to the next
 ROUND = 8  # radius of corners
 
 COLUMNS = {
-    "cli": 3, "cells": 2, "compare": 3, "models": 2, "catalogue": 2, "pages": 2, "measures": 1, "features": 1,
-    "datasets": 2, "ensemble": 0, "boosting": 0, "linear": 1, "inn": 2, "metric": 3, "problem": 0, "votes": 1,
-    "losses": 2, "codes": 2, "neighbors": 0, "kernels": 0, "base": 0,
+    "cli": 3, "app": 2, "cells": 2, "compare": 3, "models": 2, "catalogue": 2, "pages": 2, "measures": 1,
+    "features": 1, "datasets": 2, "ensemble": 0, "boosting": 0, "linear": 1, "inn": 2, "metric": 3, "problem": 0,
+    "votes": 1, "losses": 2, "codes": 2, "neighbors": 0, "kernels": 0, "base": 0,
 }  # fmt: skip
 WIDE = ("kernels", "base")  # on which all others stand
 
@@ -170,7 +170,9 @@ def draw() -> str:
     floors = read_floors()
     corners = place_rooms(floors)
     width, height = LEFT + 3 * ACROSS + ROOM + 16, TOP + DOWN * len(floors)
-    downstairs = f"M{corners['cli'][0] + ROOM / 2:g},{corners['cli'][1] + HEIGHT} v{DOWN - HEIGHT}"
+    downstairs = (
+        f"M{corners['cli'][0] + ROOM / 2:g},{corners['cli'][1] + HEIGHT} V{corners[WALKS['picture'][0]][1]}"
+    )
     heads = "\n".join(
         f'<marker id="{walk}" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="5" markerHeight="5" '
         'orient="auto">'

@@ -73,7 +73,7 @@ def test_the_same_twice_is_told(plate, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda c: c.update(format=99),
+        lambda c: c.update(format="99"),
         lambda c: c.pop("fields"),
         lambda c: c["fields"][0]["files"]["nuclei"].update(folder=7),
         lambda c: c["fields"][0]["files"]["nuclei"].update(path="../../secret.tif"),

@@ -17,6 +17,7 @@ from nearboost.cells.files import digest_of
 from nearboost.cells.layout import EMPTY, as_well, read_layout
 from nearboost.cells.patterns import Place, find_pattern
 from nearboost.cells.project import LAYOUT, Field, ImageFile, Project
+from nearboost.cells.trust import knows_folders, sign_folders
 from nearboost.datasets import DataError
 
 FOLDERS = ("masks", "features", "tables", "models")
@@ -95,6 +96,7 @@ def create_project(
         shutil.copyfile(layout, folder / LAYOUT)
     made = replace(made, fields=tuple(fields), numbers={one.content: one.number for one in fields})
     made.save()
+    sign_folders(made)
     return Made(made, skipped, layout_notes(made))
 
 
@@ -205,6 +207,9 @@ def relink(project: Project, folder: Path, *, n_jobs: int | None = None, verbose
     fields = tuple(
         replace(one, files={role: found(one, file) for role, file in one.files.items()}) for one in project.fields
     )
+    known = knows_folders(project)
     moved = replace(project, image_folders=folders, fields=fields)
     moved.save()
+    if known or not any(file.folder < len(folders) - 1 for one in fields for file in one.files.values()):
+        sign_folders(moved)  # the new folder was named here, and so were others that are still read
     return Made(moved, skipped, [])

@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nearboost.base.errors import UsageError
 from nearboost.cells.fields import Pictures, Reading, read_field
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.layout import EMPTY, Layout, read_layout
@@ -169,10 +170,11 @@ def open_project(folder: Path) -> Project:
         As its file says.
     """
     content = read_json(folder / FILE, f"{folder} is no project; make one with nearboost cells new.")
-    if content.get("format") != FORMAT:
-        raise DataError(
-            f"{folder / FILE} has format {content.get('format')!r}, and this version reads format {FORMAT}."
-        )
+    given = content.get("format")
+    if type(given) is int and given > FORMAT:
+        raise UsageError(f"{folder} was made by a newer version of nearboost; update it to open this project.")
+    if given != FORMAT:
+        raise DataError(f"{folder / FILE} has format {given!r}, and this version reads format {FORMAT}.")
     try:
         fields = tuple(_field_of_json(one) for one in content["fields"])
         reading = _reading_of_json(content)

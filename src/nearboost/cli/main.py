@@ -42,7 +42,9 @@ def program(
 
 for _name in COMMANDS:
     app.command(_name)(getattr(import_module(f"nearboost.cli.{_name}"), _name))
-app.add_typer(import_module("nearboost.cli.cells_counting").app, name="cells")
+for _name in ("cells_counting", "cells_app"):  # each adds its commands to those of cells
+    import_module(f"nearboost.cli.{_name}")
+app.add_typer(import_module("nearboost.cli.cells").app, name="cells")
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []})

@@ -19,26 +19,34 @@ LONGEST_NAME = 60
 
 def render_template(template: str, package: str = "nearboost.pages", **values: Any) -> str:
     """The page of a template with style and script inside; bytes of file names that are not text become ``?``."""
-    environment = Environment(
+    script = common_script()
+    page = (
+        environment(package)
+        .get_template(template)
+        .render(css=Markup(style_sheet()), script=Markup(script), script_hash=Markup(_hash(script)), **values)
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def environment(package: str) -> Environment:
+    """The templates of a package and those that all pages share; every value is escaped."""
+    return Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("nearboost.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = _source("page.js")
-    page = environment.get_template(template).render(
-        css=Markup(_source("page.css")),
-        script=Markup(script),
-        script_hash=Markup(_hash(script)),
-        table_widths=WIDTHS,
-        **values,
-    )
-    return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def _source(name: str) -> str:
-    return (files("nearboost.pages") / "templates" / name).read_text(encoding="utf-8")
+def style_sheet() -> str:
+    """The look of all pages."""
+    return environment("nearboost.pages").get_template("style.css.j2").render(table_widths=WIDTHS)
+
+
+def common_script() -> str:
+    """Dark and light, and tables that can be sorted."""
+    return (files("nearboost.pages") / "templates" / "page.js").read_text(encoding="utf-8")
 
 
 def _hash(script: str) -> str:

@@ -1,0 +1,1 @@
+"""Cells in the browser: requests in, calls of cells, pages out."""
