@@ -5,6 +5,7 @@ import os
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def _memory_gib() -> float | None:
         return None
 
 
+@cache
 def _version(library: str) -> str | None:
     try:
         return importlib.metadata.version(library)

@@ -60,6 +60,14 @@ class AnnotationStore(AnnotationLog):
         gone = {one.id for one in self.classes(deleted=True)}
         return [one for one in self._present(image) if (one.class_id or one.excluded) and one.class_id not in gone]
 
+    def said_of(self, image: int) -> list[CellLabel]:
+        """The last that was said of each cell of an image, also that it has no class any more.
+
+        A deleted class is none.
+        """
+        gone = {one.id for one in self.classes(deleted=True)}
+        return [one._replace(class_id=None) if one.class_id in gone else one for one in self._present(image)]
+
     def aside(self) -> list[CellLabel]:
         """Labels whose class was deleted."""
         gone = {one.id for one in self.classes(deleted=True)}
@@ -99,9 +107,11 @@ class AnnotationStore(AnnotationLog):
             self._class(class_id)
         return self._change(who, "label", cells, {"class": class_id, "to_check": 0}, places or {})
 
-    def exclude(self, who: str, cells: Iterable[Cell], excluded: bool = True) -> list[CellLabel]:
+    def exclude(
+        self, who: str, cells: Iterable[Cell], excluded: bool = True, places: Places | None = None
+    ) -> list[CellLabel]:
         """Mark outlines as wrong, so that training and counts leave these cells out; or as right again."""
-        return self._change(who, "exclude", cells, {"excluded": int(excluded)}, {})
+        return self._change(who, "exclude", cells, {"excluded": int(excluded)}, places or {})
 
     def begin(self, image: int, generation: str) -> None:
         """Name the segmentation of an image that nobody has said anything of yet."""
@@ -247,7 +257,7 @@ class AnnotationStore(AnnotationLog):
             for row in self._waiting_events(image)
         ]
 
-    def settle(self, who: str, unplaced: Unplaced, cell: Cell | None) -> None:
+    def settle(self, who: str, unplaced: Unplaced, cell: Cell | None, places: Places | None = None) -> None:
         """Give an unplaced label to a cell, or discard it (None)."""
         with self.step(who, "place" if cell is not None else "discard") as step:
             found = [row for row in self._waiting_events() if row["id"] == unplaced.id]
@@ -256,7 +266,7 @@ class AnnotationStore(AnnotationLog):
             self.follow("unplaced_events", step, found[0], waits=0)
             if cell is not None:
                 state = {"class": unplaced.label.class_id, "excluded": int(unplaced.label.excluded), "to_check": 0}
-                self._write_changes(step, [cell], state, {})
+                self._write_changes(step, [cell], state, places or {})
 
     def _change(
         self,

@@ -102,6 +102,30 @@ def describe_project(
     return work.gather(made)
 
 
+def known_rows(project: Project) -> CellRows | None:
+    """The cells of a project, if all of them are described; nothing is made.
+
+    Parameters
+    ----------
+    project : Project
+        A project.
+
+    Returns
+    -------
+    CellRows or None
+        None where there is something to do first.
+    """
+    section = read_pipeline(project.folder).get("features")
+    if section is None:
+        return None
+    settings = settings_of(section, str(project.folder / PIPELINE))
+    work = _Fields(project, settings)
+    if not (work.folder / "rows.npy").exists():
+        return None
+    with open_store(settings, work.folder, work, work.contents(None)) as store:
+        return None if store.wanted else work.gather(store.close()).rows
+
+
 def settings_of(section: dict[str, Any], where: str) -> FeatureSettings:
     """The settings of features that a pipeline holds.
 

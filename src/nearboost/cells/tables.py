@@ -14,11 +14,12 @@ from nearboost.cells.counting import Classified, classify, count_cells, units_of
 from nearboost.cells.describing import CellRows, describe_project
 from nearboost.cells.measures import FLAGS, ratio_name
 from nearboost.cells.patterns import STAIN
-from nearboost.cells.pipeline import note_step, read_pipeline
+from nearboost.cells.pipeline import note_step
 from nearboost.cells.predicting import check_alike, open_cell_model, predict_cells
 from nearboost.cells.project import Project
 from nearboost.cells.project_labels import digest_of_labels, read_labels
 from nearboost.cells.responses import DoseFit, fit_dose, z_prime
+from nearboost.cells.saying import active_model
 from nearboost.cells.training import file_hash
 from nearboost.datasets import DataError
 from nearboost.models import Model, Prediction
@@ -68,7 +69,9 @@ def predict_project(
     Predicted
         Classes and probabilities.
     """
-    file = model or _known_model(project)
+    file = model or active_model(project)
+    if file is None:
+        raise DataError(f"{project.folder} has no model; train one, or give --model FILE.")
     loaded = open_cell_model(file)
     rows, skipped = describe_project(project, n_jobs=n_jobs, verbose=verbose)
     check_alike(loaded, project, file)
@@ -80,15 +83,6 @@ def predict_project(
     settings = {"model": kept.name, "sha256": file_hash(kept), "labels": digest_of_labels(said.labels)}
     note_step(project, "prediction", settings)
     return Predicted(rows, prediction, found, loaded, said.skipped | skipped)
-
-
-def _known_model(project: Project) -> Path:
-    pipeline = read_pipeline(project.folder)
-    name = pipeline.get("prediction", {}).get("model") or f"{pipeline.get('training', {}).get('name')}.nb"
-    path = project.folder / "models" / Path(str(name)).name
-    if not path.exists():
-        raise DataError(f"{project.folder} has no model; train one, or give --model FILE.")
-    return path
 
 
 def _keep_model(project: Project, file: Path) -> Path:
