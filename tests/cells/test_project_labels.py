@@ -175,6 +175,7 @@ def test_labels_of_the_translocation_wells_survive_other_diameters(tmp_path):
         with open_store(project) as store:
             assert facts(present_labels(project, store).labels) == before
             assert store.unplaced() == []
+            assert not any(one.to_check for one in store.labels())
 
 
 def test_masks_that_were_changed_behind_the_store(labelled, tmp_path):

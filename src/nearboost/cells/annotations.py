@@ -304,8 +304,9 @@ class AnnotationStore(AnnotationLog):
                             object=cell.object, **new)  # fmt: skip
 
     def _carry(self, step: int, event: sqlite3.Row, there: sqlite3.Row | None, new: dict[str, Any]) -> None:
-        """A label on its cell in a new segmentation, unless what is said there is as new."""
-        if there is not None and _origin(there) >= _origin(event):
+        """A label on its cell in a new segmentation, unless what is said there is the same, or as new."""
+        said = ("class", "excluded")
+        if there is not None and (_origin(there) >= _origin(event) or all(there[x] == event[x] for x in said)):
             return
         state = state_of(event) | new | {"origin": _origin(event)}
         self.insert("label_events", step=step, previous=there["id"] if there is not None else 0, **state)
