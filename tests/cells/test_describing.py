@@ -164,6 +164,18 @@ def test_an_interruption_costs_little(segmented, monkeypatch):
     np.testing.assert_allclose(sums.sum(axis=1), 10, atol=1e-3)  # five scales of two regions
 
 
+def test_a_damaged_store_is_made_anew(segmented):
+    project = open_project(segmented)
+    first = describe_project(project)
+    (rows,) = (segmented / "features").glob("*/rows.npy")
+    whole = rows.read_bytes()
+    for damaged in (whole[: len(whole) // 2], whole[:50], b""):
+        rows.write_bytes(damaged)
+        np.testing.assert_array_equal(describe_project(project).rows.features, first.rows.features)
+    np.save(rows, np.ones((len(first.rows), 7), np.float32))  # of another length
+    np.testing.assert_array_equal(describe_project(project).rows.features, first.rows.features)
+
+
 def test_fields_without_masks_are_told(segmented):
     project = open_project(segmented)
     mask_path(project, project.fields[2], "cells.tif").unlink()

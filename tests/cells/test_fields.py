@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tifffile
 
+from cells.pictures import real
 from nearboost.base.errors import UsageError
-from nearboost.base.images import ImageError
+from nearboost.base.images import ImageError, read_image
 from nearboost.cells.fields import Reading, check_roles, list_images, read_field, sort_files
 from nearboost.cells.layout import as_well, read_layout
 from nearboost.cells.patterns import PRESETS, Place, find_pattern
@@ -72,6 +73,42 @@ def test_channels_of_one_file_by_number_or_name(tmp_path):
         np.testing.assert_array_equal(pictures["nuclei"], TWO[0])
     with pytest.raises(ImageError, match=r"no channel 'RFP'; it has DAPI, GFP"):
         read_field({"nuclei": file}, Reading({"nuclei": "RFP"}))
+
+
+def test_plain_pages_are_channels_where_one_file_holds_all(tmp_path):
+    """Of them the file says nothing; of focal planes and times it does, and one plane was perhaps asked for."""
+    for name, more in {"plain": {"metadata": None}, "shaped": {}}.items():
+        file = write(tmp_path / f"{name}.tif", TWO, **more)
+        pictures = read_field(dict.fromkeys(ROLES, file), Reading(ROLES)).by_role
+        np.testing.assert_array_equal(pictures["nuclei"], TWO[0])
+        np.testing.assert_array_equal(pictures["stain"], TWO[1])
+        with pytest.raises(ImageError, match="no channel '2'"):
+            read_field(dict.fromkeys(ROLES, file), Reading(ROLES, plane=0))
+    for axes, match in (("ZYX", "2 focal planes"), ("TYX", "2 times")):
+        file = write(tmp_path / "stack.tif", TWO, imagej=True, metadata={"axes": axes})
+        with pytest.raises(ImageError, match=f"{match} .*--project max .*--plane N"):
+            read_field(dict.fromkeys(ROLES, file), Reading(ROLES))
+
+
+def test_interleaved_channels(tmp_path):
+    file = write(tmp_path / "a.tif", np.moveaxis(TWO, 0, -1), planarconfig="contig", photometric="minisblack")
+    np.testing.assert_array_equal(read_field(dict.fromkeys(ROLES, file), Reading(ROLES)).by_role["stain"], TWO[1])
+
+
+def test_frames_in_a_file_for_each_channel():
+    """../shared/data/two_channel: nuclei.tif and cells.tif, four frames each."""
+    folder = real("two_channel")
+    pattern = find_pattern("(?P<channel>nuclei|cells)", [])
+    roles = {"nuclei": "nuclei", "stain": "cells"}
+    (field,) = sort_files(list_images(folder), pattern, roles).fields
+    files = {role: folder / name for role, name in field.files.items()}
+    with pytest.raises(ImageError, match=r"nuclei\.tif has 4 pages .*--project max .*--plane N"):
+        read_field(files, Reading(roles))
+    frames = [read_field(files, Reading(roles, plane=n)).by_role for n in range(4)]
+    assert {one["stain"].shape for one in frames} == {(510, 510)}
+    for role, name in roles.items():
+        for number, one in enumerate(frames):
+            np.testing.assert_array_equal(one[role], read_image(folder / f"{name}.tif", page=number))
 
 
 def test_bad_fields_are_one_sentence(tmp_path):

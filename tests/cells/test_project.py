@@ -12,6 +12,7 @@ from PIL import Image
 from nearboost.base.errors import UsageError
 from nearboost.cells import score_labels
 from nearboost.cells.creating import create_project, relink
+from nearboost.cells.describing import describe_project
 from nearboost.cells.judging import score_project
 from nearboost.cells.masks import assigned_nuclei, match_masks, read_labels
 from nearboost.cells.project import open_project
@@ -60,6 +61,50 @@ def test_moved_images_are_found_by_content(plate, tmp_path):
     again = open_project(tmp_path / "p")
     assert [one.number for one in again.fields] == [one.number for one in project.fields]
     again.read(again.fields[1])
+
+
+def test_images_that_have_changed_are_told(plate, segmented, tmp_path):
+    """Numbers, masks and rows belong to the images that the project was made of, not to others by their name."""
+    images = images_of(plate, tmp_path)
+    project = relink(open_project(segmented), images).project
+    describe_project(project)
+    tifffile.imwrite(images / "demo_A02_s1_stain.tif", tifffile.imread(images / "demo_A02_s1_stain.tif") + 1)
+    for skipped in (
+        segment_project(project, SegmentationSettings()).skipped,  # masks of before
+        segment_project(project, SegmentationSettings(border="drop")).skipped,
+        describe_project(project).skipped,
+        relink(project, images).skipped,
+    ):
+        assert list(skipped) == ["image 2 (demo A02 site 1)"]
+    told = describe_project(project).skipped["image 2 (demo A02 site 1)"]
+    assert "demo_A02_s1_stain.tif has changed since the project was made; bring the old image back" in told
+    with pytest.raises(DataError, match="has changed since"):
+        project.read(project.fields[1])
+
+
+def test_rows_outlive_images(plate, segmented, tmp_path):
+    """What was made of images that are gone now is still there to count."""
+    images = images_of(plate, tmp_path)
+    project = relink(open_project(segmented), images).project
+    before = describe_project(project).rows
+    shutil.rmtree(images)
+    after = describe_project(project)
+    assert not after.skipped
+    np.testing.assert_array_equal(after.rows.features, before.features)
+
+
+def test_a_channel_that_no_file_has_is_told_at_once(tmp_path):
+    for name in "ab":
+        tifffile.imwrite(
+            tmp_path / f"{name}.tif", np.zeros((3, 9, 9), np.uint8), photometric="minisblack", metadata=None
+        )
+    for roles, match in (
+        ({"nuclei": "1", "stain": "4"}, "no channel '4'"),
+        ({"nuclei": "1"}, "--project .*--plane"),
+    ):
+        with pytest.raises(DataError, match=match):
+            create_project(tmp_path / "p", [tmp_path], roles=roles)
+        assert not (tmp_path / "p").exists()
 
 
 def test_the_same_twice_is_told(plate, tmp_path):
@@ -159,6 +204,22 @@ def test_given_masks_keep_their_numbers(plate, tmp_path):
     np.testing.assert_array_equal(found.nuclei[inside], found.cells[inside])
 
 
+def test_given_masks_have_limits_if_asked(plate, tmp_path):
+    project = create_project(tmp_path / "p", [plate / "images"]).project
+    given, kept = GivenMasks(plate / "truth", plate / "truth"), {}
+    for name, limits in {"all": {}, "inner": {"border": "drop"}, "large": {"smallest_cell": 36.0}}.items():
+        segment_project(project, SegmentationSettings(20.0, **limits), given)
+        kept[name] = read_segmentation(project, project.fields[0])
+    cells = kept["all"].cells
+    edge = set(np.concatenate([cells[0], cells[-1], cells[:, 0], cells[:, -1]]).tolist())
+    assert kept["inner"].numbers.tolist() == sorted(set(kept["all"].numbers.tolist()) - edge)
+    wide = np.flatnonzero(np.bincount(cells.ravel())[1:] >= np.pi * 18**2) + 1
+    assert 0 < len(wide) < len(kept["all"].numbers)
+    assert kept["large"].numbers.tolist() == wide.tolist()
+    for found in kept.values():
+        assert set(np.unique(found.nuclei)) <= {0, *found.numbers}
+
+
 def test_given_nuclei_grow(plate, tmp_path):
     nuclei = tmp_path / "nuclei"
     nuclei.mkdir()
@@ -233,6 +294,12 @@ def test_wrong_masks(tmp_path, labels, match):
     tifffile.imwrite(tmp_path / "mask.tif", labels)
     with pytest.raises(ValueError, match=match):
         read_labels(tmp_path / "mask.tif", (6, 8))
+
+
+def test_masks_of_several_planes_are_refused(tmp_path):
+    tifffile.imwrite(tmp_path / "mask.tif", np.zeros((4, 6, 8), np.uint8), photometric="minisblack", metadata=None)
+    with pytest.raises(ValueError, match=r"mask\.tif has several planes; save"):
+        read_labels(tmp_path / "mask.tif")
 
 
 def test_masks_in_colours_are_refused(tmp_path):

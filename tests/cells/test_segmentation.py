@@ -98,16 +98,39 @@ def test_border_cells_are_dropped_if_asked():
 
 def test_sizes_have_limits():
     two = noisy(spots([(20, 20)], 5) + spots([(40, 80)], 14))
-    for settings, place in (({"smallest": 0.8}, (40, 80)), ({"largest": 1.0, "smallest": 0.1}, (20, 20))):
+    for settings, place in (({"smallest_nucleus": 16}, (40, 80)), ({"largest_nucleus": 20}, (20, 20))):
         found = find_nuclei(two, SegmentationSettings(20, **settings))
         assert found.max() == 1
         assert found[place] == 1
 
 
+def test_cells_have_limits_of_size_too():
+    nuclei = noisy(spots([(25, 25)], 9) + spots([(40, 85)], 9))
+    stain = noisy(spots([(25, 25)], 12) + spots([(40, 85)], 18))
+    settings = {"nucleus_diameter": 18, "reach": 2.0}
+    widths = 2 * np.sqrt(
+        np.bincount(segment_field(nuclei, stain, SegmentationSettings(**settings)).cells.ravel())[1:] / np.pi
+    )
+    assert widths[0] < 27 < widths[1]
+    for limit, place in (({"smallest_cell": 27}, (40, 85)), ({"largest_cell": 27}, (25, 25))):
+        found = segment_field(nuclei, stain, SegmentationSettings(**settings, **limit))
+        assert found.numbers.tolist() == [found.cells[place]] == [found.nuclei[place]] == [1]
+        assert found.unstained.tolist() == [False, False]
+
+
 def test_settings_are_checked():
-    for wrong in ({"nucleus_diameter": 1}, {"nucleus_diameter": float("nan")}, {"border": "cut"}, {"reach": -1}):
+    for wrong in (
+        {"nucleus_diameter": 1},
+        {"nucleus_diameter": float("nan")},
+        {"border": "cut"},
+        {"reach": -1},
+        {"smallest_cell": -2},
+    ):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             SegmentationSettings(**wrong)
+    for what in ("nucleus", "cell"):
+        with pytest.raises(UsageError, match=f"smallest_{what}=20 must be below largest_{what}=9"):
+            SegmentationSettings(**{f"smallest_{what}": 20, f"largest_{what}": 9})
     with pytest.raises(UsageError, match=r"pipeline\.json has settings"):
         SegmentationSettings.of_json({"nonsense": 1}, "pipeline.json")
     assert SegmentationSettings.of_json(SegmentationSettings(20).as_json(), "a file") == SegmentationSettings(20)

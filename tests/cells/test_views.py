@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nearboost.base.errors import UsageError
+from nearboost.base.image_set import hash_file
 from nearboost.base.images import ImageError
 from nearboost.cells.annotation_records import Cell, ConflictError
 from nearboost.cells.browsing import plate_measures, view_plate
@@ -197,7 +198,9 @@ def test_bombs_are_refused_before_they_are_decoded(project, tmp_path):
         with tifffile.TiffFile(place, mode="r+b") as file:
             file.pages[0].tags["ImageWidth"].overwrite(100_000)
             file.pages[0].tags["ImageLength"].overwrite(100_000)
-    bombed = replace(project, image_folders=(str(images),))
+    one = project.field_of(1)
+    files = {role: file._replace(sha256=hash_file(images / file.path).digest) for role, file in one.files.items()}
+    bombed = replace(project, image_folders=(str(images),), fields=(replace(one, files=files),))
     with pytest.raises(ImageError, match="more than the"):
         tile_png(bombed, bombed.field_of(1), "nuclei", 0, 0, 0, 0, 1)
 

@@ -453,6 +453,33 @@ def test_rows_that_are_gone_are_made_anew(tmp_path):
     np.testing.assert_allclose(again.X, expected_rows(again.files), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "damage", ["cut", "cut to the header", "cut in the header", "other numbers", "other width"]
+)
+def test_damaged_rows_are_made_anew(tmp_path, damage):
+    """Whole rows of a file that was cut short are kept; nothing is made of the others but anew."""
+    images, notes = tmp_path / "images", tmp_path / "notes"
+    save_pictures(images, 6)
+    descriptor = SlowMeans(str(notes))
+    store = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    file, rows = store.folder / "rows.npy", np.array(store.X)
+    width = 4 * rows.shape[1]
+    n_kept = 0
+    if damage == "cut":
+        n_kept = 4
+        file.write_bytes(file.read_bytes()[: 128 + n_kept * width + 1])
+    elif damage == "other numbers":
+        np.save(file, rows.astype(np.float64))
+    elif damage == "other width":
+        np.save(file, np.zeros((0, rows.shape[1] + 1), np.float32))
+    else:
+        file.write_bytes(file.read_bytes()[: 128 if damage == "cut to the header" else 60])
+    notes.unlink()
+    again = extract(images, descriptor, tmp_path / "stores", n_jobs=1)
+    np.testing.assert_array_equal(again.X, rows)
+    assert len(noted(notes)) == len(rows) - n_kept
+
+
 def test_wrong_settings_are_not_blamed_on_files(tmp_path):
     images = tmp_path / "images"
     save_pictures(images, 1)

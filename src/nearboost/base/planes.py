@@ -95,6 +95,18 @@ class Planes:
             return stacked.mean(axis=0, dtype=np.float64).astype(np.float32)
         return np.asarray(stacked.max(axis=0))
 
+    def with_pages_as_channels(self) -> "Planes":
+        """Pages that the file says nothing of, taken for channels; the same where there are channels already.
+
+        Returns
+        -------
+        Planes
+            The same numbers.
+        """
+        if len(self.channels) > 1 or self.axes != "ICYX":
+            return self
+        return replace(self, pixels=self.pixels[:, 0], axes="CYX", channels=("",) * len(self.pixels))
+
 
 def read_planes(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> Planes:
     """All planes of a file, with their axes, the names of channels and the size of a pixel.

@@ -20,6 +20,7 @@ from nearboost.cells.project import LAYOUT, Field, ImageFile, Project
 from nearboost.cells.trust import knows_folders, sign_folders
 from nearboost.datasets import DataError
 
+MOST_TRIED = 8  # fields, until one can be read
 FOLDERS = ("masks", "features", "tables", "models")
 
 
@@ -89,6 +90,7 @@ def create_project(
         places = {name: told for name, told in skipped.items() if name not in chain(*listed)}  # not odd files
         why = next(iter((places or skipped).items()), ("", "there are no images."))
         raise DataError(f"No field of {', '.join(map(str, images))} is whole: {why[0]}: {why[1]}")
+    _check_some(replace(made, fields=tuple(fields)))
     folder.mkdir(parents=True, exist_ok=True)
     for name in FOLDERS:
         (folder / name).mkdir(exist_ok=True)
@@ -98,6 +100,18 @@ def create_project(
     made.save()
     sign_folders(made)
     return Made(made, skipped, layout_notes(made))
+
+
+def _check_some(made: Project) -> None:
+    """Channels or planes that no field has are told now, and not when cells are sought."""
+    why = ""
+    for one in made.fields[:MOST_TRIED]:
+        try:
+            made.read(one)
+            return
+        except (ValueError, OSError) as error:
+            why = why or f"{one.name}: {error}"
+    raise DataError(f"No field can be read: {why}")
 
 
 def _numbered(
@@ -200,7 +214,7 @@ def relink(project: Project, folder: Path, *, n_jobs: int | None = None, verbose
     def found(one: Field, file: ImageFile) -> ImageFile:
         if file.sha256 in by_hash:
             return ImageFile(len(folders) - 1, by_hash[file.sha256], file.sha256)
-        if not project.path_of(file).exists():
+        if hash_file(project.path_of(file)).digest != file.sha256:
             skipped[one.name] = f"{file.path} is not in {folder}, whatever its name there."
         return file
 

@@ -86,7 +86,7 @@ def describe_project(
         known = pipeline.get("features")
         settings = FeatureSettings() if known is None else settings_of(known, str(project.folder / PIPELINE))
     work = _Fields(project, settings)
-    with open_store(settings, work.folder, work, work.contents(n_jobs)) as store:
+    with open_store(settings, work.folder, work, work.contents(n_jobs), work.n_numbers) as store:
         waiting = sorted(store.wanted)
 
         def describe(i: int) -> None:
@@ -156,6 +156,10 @@ class _Fields:
         self.folder: Path = project.folder / "features" / f"cells-{key[:20]}"
         self._names = [*_columns(project), *settings.names()]
 
+    @property
+    def n_numbers(self) -> int:
+        return len(self._names)
+
     def item(self, index: int) -> str:
         return self.project.fields[index].name
 
@@ -169,6 +173,9 @@ class _Fields:
         record = read_record(self.project, one)
         if record is None:
             return Content("", f"it is not segmented; run nearboost cells segment {self.project.folder}.")
+        changed = self.project.change_of(one)
+        if changed:
+            return Content("", changed)
         masks = [hash_file(mask_path(self.project, one, kind)).digest for kind in ("nuclei.tif", "cells.tif")]
         plates = sorted(key for key in self._lights if key[1] == one.place.plate)
         light = [digest_of(self._lights[key].tolist()) for key in plates]
@@ -195,7 +202,8 @@ class _Fields:
         sound = [(one, entry) for one, entry in zip(fields, made.table, strict=True) if entry.status == OK]
         if not sound:
             raise DataError(f"No field could be described: {next(iter(skipped.values()), 'there are none.')}")
-        stored = made.rows
+        some = any(entry.count for _, entry in sound)
+        stored = made.rows if some else np.empty((0, self.n_numbers), np.float32)
         rows = np.concatenate([np.asarray(stored[entry.row : entry.row + entry.count]) for _, entry in sound])
         images = np.repeat([one.number for one, _ in sound], [entry.count for _, entry in sound])
         n_measures = len(self._names) - self.settings.n_numbers

@@ -145,11 +145,12 @@ def read_field(files: Mapping[str, str | os.PathLike[str]], reading: Reading) ->
     opened: dict[str, Planes] = {}
     pictures: dict[str, NDArray[Any]] = {}
     sizes = []
+    one_file = len(files) > 1 and len({os.fspath(one) for one in files.values()}) == 1
     for role, file in files.items():
         name = os.fspath(file)
-        planes = opened.get(name) or opened.setdefault(name, read_planes(name))
+        planes = opened.get(name) or opened.setdefault(name, _open(name, one_file, reading))
         channels = planes.flat(reading.project, reading.plane)
-        whole = len({os.fspath(one) for one in files.values()}) == 1 and (len(files) > 1 or len(channels) > 1)
+        whole = one_file or (len(files) == 1 and len(channels) > 1)
         pictures[role] = channels[_channel(planes, reading.roles[role]) if whole else _only(planes)]
         check_picture(pictures[role], name)
         sizes.append(planes.pixel_size)
@@ -158,6 +159,13 @@ def read_field(files: Mapping[str, str | os.PathLike[str]], reading: Reading) ->
         told = " and ".join(f"{Path(files[role]).name} {_size(pictures[role])}" for role in pictures)
         raise ImageError(f"The channels differ in size, {told} pixels; export them alike.")
     return Pictures(pictures, reading.pixel_size or next((size for size in sizes if size), None))
+
+
+def _open(name: str, holds_all: bool, reading: Reading) -> Planes:
+    """A file that holds all channels may have them as plain pages, where these are not told to be planes."""
+    planes = read_planes(name)
+    pages = holds_all and reading.project is None and reading.plane is None
+    return planes.with_pages_as_channels() if pages else planes
 
 
 def _size(picture: NDArray[Any]) -> str:

@@ -32,10 +32,13 @@ def read_labels(path: str | os.PathLike[str], shape: tuple[int, ...] | None = No
         The labels.
     """
     planes = read_planes(path)
-    channels = planes.flat()
-    if len(channels) > 1:
-        raise ImageError(f"{path} has {len(channels)} channels; save the mask as one channel of whole numbers.")
-    labels = channels[0]
+    if planes.axes == "CYX" and len(planes.pixels) > 1:
+        raise ImageError(
+            f"{path} has {len(planes.channels)} channels; save the mask as one channel of whole numbers."
+        )
+    if planes.axes != "CYX":
+        raise ImageError(f"{path} has several planes; save the mask of one plane as a file of its own.")
+    labels = planes.pixels[0]
     if shape is not None and labels.shape != tuple(shape):
         there, wanted = (f"{width} x {height}" for height, width in (labels.shape, shape))
         raise ImageError(

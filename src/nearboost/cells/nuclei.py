@@ -12,6 +12,7 @@ from nearboost.cells.regions import (
     Labels,
     Mask,
     areas,
+    between,
     bordered,
     disc,
     kept,
@@ -28,6 +29,7 @@ BLUR, TILE, SURROUNDINGS = 0.036, 4.6, 0.72
 OPENING, NEAR, SMOOTHING, DROP = 0.07, 0.36, 0.054, 0.027
 OTSU_SHARE = 0.3  # of the threshold; dim nuclei lie below it
 BRIGHTNESS_POWER = 0.25  # how much dark seams count beside the outline
+SMALLEST, LARGEST = 0.32, 4.0  # nuclei beyond are left out where no limits are given
 OWN_SHARE = 0.45  # of a nucleus's own median brightness, where it ends
 CLEAR = 6.0  # how many deviations of the noise Otsu's threshold lies above the background where there is something
 USUAL_DIAMETER = 20.0  # to begin an estimate with
@@ -146,5 +148,6 @@ def _heights(bright: Picture, inside: Mask, diameter: float) -> Picture:
 
 
 def _fit(sizes: NDArray[np.int64], diameter: float, settings: SegmentationSettings) -> NDArray[np.bool_]:
-    whole = np.pi / 4 * diameter**2
-    return (sizes >= settings.smallest**2 * whole) & (sizes <= settings.largest**2 * whole)
+    smallest, largest = settings.smallest_nucleus, settings.largest_nucleus
+    low = SMALLEST * diameter if smallest is None else smallest
+    return between(sizes, low, LARGEST * diameter if largest is None else largest)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nearboost.base.errors import UsageError
+from nearboost.base.image_set import hash_file
 from nearboost.cells.fields import Pictures, Reading, read_field
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.layout import EMPTY, Layout, read_layout
@@ -102,8 +103,30 @@ class Project:
         """
         return self.folder / self.image_folders[file.folder] / file.path
 
+    def change_of(self, one: Field) -> str:
+        """What a reader should know where the images of a field are not those that the project was made of.
+
+        Parameters
+        ----------
+        one : Field
+            A field of this project.
+
+        Returns
+        -------
+        str
+            A sentence; "" where nothing has changed, or where images are gone.
+        """
+        for file in one.files.values():
+            there = hash_file(self.path_of(file))
+            if there.digest not in ("", file.sha256):
+                return (
+                    f"{self.path_of(file)} has changed since the project was made; bring the old image back, or "
+                    "make a new project of the images as they are now."
+                )
+        return ""
+
     def read(self, one: Field) -> Pictures:
-        """Read the pictures of a field.
+        """Read the pictures of a field, as they were when the project was made.
 
         Parameters
         ----------
@@ -120,6 +143,9 @@ class Project:
             raise DataError(
                 f"{missing[0]} is gone; if the images were moved, run nearboost cells relink {self.folder} FOLDER."
             )
+        changed = self.change_of(one)
+        if changed:
+            raise DataError(changed)
         return read_field({role: self.path_of(file) for role, file in one.files.items()}, self.reading)
 
     def field_of(self, number: int) -> Field:

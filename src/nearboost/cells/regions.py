@@ -52,6 +52,12 @@ def areas(labels: Labels) -> NDArray[np.int64]:
     return np.bincount(labels.ravel(), minlength=int(labels.max(initial=0)) + 1)
 
 
+def between(sizes: NDArray[np.int64], smallest: float | None, largest: float | None) -> Mask:
+    """Areas that are not below and not above those of discs of two diameters; None is no limit."""
+    low = 0.0 if smallest is None else np.pi / 4 * smallest**2
+    return (sizes >= low) & (sizes <= (np.inf if largest is None else np.pi / 4 * largest**2))
+
+
 def kept(labels: Labels, wanted: Mask) -> Labels:
     """The regions that are wanted, by number; the others become 0."""
     numbers = np.where(wanted, np.arange(len(wanted)), 0).astype(np.int32)

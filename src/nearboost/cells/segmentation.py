@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nearboost.cells.bodies import grow_cells, ring_cells, stain_floor
 from nearboost.cells.nuclei import estimate_diameter, find_nuclei
-from nearboost.cells.regions import Labels, at_border, kept, renumbered
+from nearboost.cells.regions import Labels, at_border, between, kept, renumbered
 from nearboost.cells.settings import SegmentationSettings
 
 
@@ -92,31 +92,41 @@ def segment_field(
         floor = stain_floor(stain, diameter) if floor is None else floor
         cells, unstained = grow_cells(stain, labels, diameter, floor, settings)
     unstained[0] = False
-    return without_border(Segmentation(labels, cells, unstained)) if settings.border == "drop" else Segmentation(
-        labels, cells, unstained
-    )  # fmt: skip
+    found = selected(Segmentation(labels, cells, unstained), settings)
+    return found if len(found.numbers) == int(labels.max(initial=0)) else _numbered_anew(found)
 
 
-def without_border(found: Segmentation) -> Segmentation:
-    """The cells that touch no border, numbered anew.
+def selected(found: Segmentation, settings: SegmentationSettings) -> Segmentation:
+    """The cells whose sizes are within the limits, and which touch no border where those are to be dropped.
 
     Parameters
     ----------
     found : Segmentation
         All cells.
+    settings : SegmentationSettings
+        Limits and border.
 
     Returns
     -------
     Segmentation
-        The others.
+        The others, with the numbers that they had.
     """
     wanted = np.ones(len(found.unstained), bool)
-    wanted[at_border(found.cells)] = False
-    cells = kept(found.cells, wanted)
-    there = np.unique(cells)
-    nuclei = kept(found.nuclei, wanted)
-    both = renumbered(np.stack([cells, nuclei]).reshape(2 * cells.shape[0], -1)).reshape(2, *cells.shape)
-    return Segmentation(both[1], both[0], found.unstained[there if there[0] == 0 else np.append(0, there)])
+    if settings.border == "drop":
+        wanted[at_border(found.cells)] = False
+    for labels, smallest, largest in (
+        (found.nuclei, settings.smallest_nucleus, settings.largest_nucleus),
+        (found.cells, settings.smallest_cell, settings.largest_cell),
+    ):
+        sizes = np.bincount(labels.ravel(), minlength=len(wanted))
+        wanted &= between(sizes, smallest, largest) | (sizes == 0)  # a cell without nucleus has none too small
+    return Segmentation(kept(found.nuclei, wanted), kept(found.cells, wanted), found.unstained & wanted)
+
+
+def _numbered_anew(found: Segmentation) -> Segmentation:
+    both = renumbered(np.stack([found.cells, found.nuclei]).reshape(2 * found.cells.shape[0], -1))
+    cells, nuclei = both.reshape(2, *found.cells.shape)
+    return Segmentation(nuclei, cells, found.unstained[np.append(0, found.numbers)])
 
 
 def check_picture(picture: NDArray[np.generic], which: str) -> None:

@@ -31,11 +31,11 @@ from nearboost.cells.saved_masks import (
     save_lights,
     write_segmentation,
 )
-from nearboost.cells.segmentation import Segmentation, segment_field
+from nearboost.cells.segmentation import Segmentation, segment_field, selected
 from nearboost.cells.settings import SegmentationSettings
 from nearboost.datasets import DataError
 
-VERSION = 1  # counts changes of the recipe: masks of another one are made anew
+VERSION = 2  # counts changes of the recipe: masks of another one are made anew
 MOST_ESTIMATES = 24  # fields that a diameter is estimated from
 Result = TypeVar("Result")
 
@@ -245,10 +245,13 @@ def _segment(
     )
     known = read_record(project, one)
     if known is not None and known["key"] == key:
+        changed = project.change_of(one)
+        if changed:
+            raise DataError(changed)
         return int(known["cells"])
     pictures = lit_pictures(project, one, lights).by_role
     if files:
-        found = _from_masks(pictures, files, settings, floor)
+        found = selected(_from_masks(pictures, files, settings, floor), settings)
     else:
         found = segment_field(pictures[NUCLEI], pictures.get(STAIN), settings, floor=floor)
     if store is not None:

@@ -20,12 +20,17 @@ class SegmentationSettings:
         Of a typical nucleus, in pixels; None estimates it.
     border : {"keep", "drop"}, default="keep"
         What becomes of cells that touch the border of the field.
-    smallest : float, default=0.32
-        Smaller nuclei are left out: a diameter, as a share of ``nucleus_diameter``.
-    largest : float, default=4.0
+    smallest_nucleus : float or None, default=None
+        Smaller nuclei are left out: the diameter of a disc of their area, in pixels; None means 0.32 of
+        ``nucleus_diameter`` where nuclei are found, and no limit for masks of another program.
+    largest_nucleus : float or None, default=None
+        Larger ones are left out, likewise; None means 4 of ``nucleus_diameter``.
+    smallest_cell : float or None, default=None
+        Cells with a smaller area, nucleus included, are left out, likewise; None sets no limit.
+    largest_cell : float or None, default=None
         Larger ones are left out, likewise.
     reach : float, default=0.8
-        How far a cell goes from its nucleus at most, likewise.
+        How far a cell goes from its nucleus at most, as a share of ``nucleus_diameter``.
     stain_share : float, default=0.45
         What is darker is outside: a share of the stain's level around nuclei, over the background.
     illumination : bool, default=False
@@ -34,8 +39,10 @@ class SegmentationSettings:
 
     nucleus_diameter: float | None = None
     border: str = "keep"
-    smallest: float = 0.32
-    largest: float = 4.0
+    smallest_nucleus: float | None = None
+    largest_nucleus: float | None = None
+    smallest_cell: float | None = None
+    largest_cell: float | None = None
     reach: float = 0.8
     stain_share: float = 0.45
     illumination: bool = False
@@ -49,11 +56,15 @@ class SegmentationSettings:
             )
         if self.border not in BORDERS:
             raise UsageError(f"border={self.border!r} must be {' or '.join(BORDERS)}.")
-        for name in ("smallest", "largest", "reach", "stain_share"):
-            if not (_is_number(getattr(self, name)) and getattr(self, name) >= 0):
-                raise UsageError(f"{name}={getattr(self, name)!r} must be a number of 0 or more.")
-        if self.smallest >= self.largest:
-            raise UsageError(f"smallest={self.smallest:g} must be below largest={self.largest:g}.")
+        limits = ("smallest_nucleus", "largest_nucleus", "smallest_cell", "largest_cell")
+        for name in (*limits, "reach", "stain_share"):
+            value = getattr(self, name)
+            if not (_is_number(value) and value >= 0) and not (name in limits and value is None):
+                raise UsageError(f"{name}={value!r} must be a number of 0 or more.")
+        for small, large in (limits[:2], limits[2:]):
+            low, high = getattr(self, small), getattr(self, large)
+            if low is not None and high is not None and low >= high:
+                raise UsageError(f"{small}={low:g} must be below {large}={high:g}.")
         if not isinstance(self.illumination, bool):
             raise UsageError(f"illumination={self.illumination!r} must be True or False.")
 
@@ -96,8 +107,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def in_pixels(diameter: str | float | None, pixel_size: float | None) -> float | None:
-    """A diameter that was given in pixels, or in micrometres as in "12um".
+def in_pixels(
+    diameter: str | float | None, pixel_size: float | None, name: str = "nucleus_diameter"
+) -> float | None:
+    """A diameter that was given in pixels, or in micrometres as in "12um"; ``name`` is what messages call it.
 
     >>> in_pixels("13um", 0.65), in_pixels("28", None)
     (20.0, 28.0)
@@ -109,11 +122,11 @@ def in_pixels(diameter: str | float | None, pixel_size: float | None) -> float |
     try:
         value = float(number)
     except ValueError:
-        raise UsageError(f"nucleus_diameter={diameter!r} is not understood; give pixels, 28, or 12um.") from None
+        raise UsageError(f"{name}={diameter!r} is not understood; give pixels, 28, or 12um.") from None
     if text.endswith(("um", "µm", "μm")):
         if pixel_size is None:
             raise UsageError(
-                f"nucleus_diameter={diameter} is in micrometres, and the images do not say how large a pixel is; "
+                f"{name}={diameter} is in micrometres, and the images do not say how large a pixel is; "
                 "give --pixel-size in micrometres, or the diameter in pixels."
             )
         value /= pixel_size

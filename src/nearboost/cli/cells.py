@@ -1,11 +1,12 @@
 """``nearboost cells``: fields of cells, from images to counts. One command a step, in one project folder."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from nearboost.base.errors import UsageError
+from nearboost.base.words import counted
 from nearboost.cli.common import Exit, command, echo, echo_json, notify, progress, report_skipped
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ Features = Annotated[
         show_default="those of the last call, or localisation",
     ),
 ]
+Length = str | None
 H5ad = Annotated[bool, typer.Option("--h5ad", help="Write cells.h5ad for single-cell tools as well.")]
 
 
@@ -96,7 +98,7 @@ def new(
         echo_json(facts | {"pattern": made.project.pattern, "skipped": made.skipped, "notes": made.notes})
     else:
         told = ", ".join(f"{role} in channel {name}" for role, name in roles.items())
-        echo(f"Project: {project} ({len(fields):,} fields of {wells:,} wells; {told})")
+        echo(f"Project: {project} ({counted(len(fields), 'field')} of {counted(wells, 'well')}; {told})")
     return report_end(made.skipped, made.notes)
 
 
@@ -105,12 +107,23 @@ def new(
 def segment(
     project: Folder,
     nucleus_diameter: Annotated[
-        str | None,
+        Length,
         typer.Option(help="Of a typical nucleus, in pixels or as in 12um.", show_default="estimated"),
     ] = None,
     border: Annotated[str, typer.Option(help="Cells that touch the border: keep or drop.")] = "keep",
-    smallest: Annotated[float, typer.Option(help="Smallest nucleus, as a share of the diameter.")] = 0.32,
-    largest: Annotated[float, typer.Option(help="Largest nucleus, as a share of the diameter.")] = 4.0,
+    smallest_nucleus: Annotated[
+        Length,
+        typer.Option(
+            help="Leave smaller nuclei out: a diameter, likewise.", show_default="a third of a typical one"
+        ),
+    ] = None,
+    largest_nucleus: Annotated[
+        Length, typer.Option(help="Leave larger nuclei out.", show_default="four times a typical one")
+    ] = None,
+    smallest_cell: Annotated[
+        Length, typer.Option(help="Leave cells with a smaller area than such a disc's out.", show_default=False)
+    ] = None,
+    largest_cell: Annotated[Length, typer.Option(help="Leave larger cells out.", show_default=False)] = None,
     illumination: Annotated[
         bool, typer.Option("--illumination", help="Correct uneven light; takes 20 fields of a plate.")
     ] = False,
@@ -130,12 +143,18 @@ def segment(
     from nearboost.cells.training import pixel_size_of
     from nearboost.cells.writing import opened_for_writing
 
-    needs_size = nucleus_diameter is not None and nucleus_diameter.strip().endswith("m")
+    lengths = {
+        "nucleus_diameter": nucleus_diameter,
+        "smallest_nucleus": smallest_nucleus,
+        "largest_nucleus": largest_nucleus,
+        "smallest_cell": smallest_cell,
+        "largest_cell": largest_cell,
+    }
+    needs_size = any(text is not None and text.strip().endswith("m") for text in lengths.values())
     with opened_for_writing(project) as opened:
         size = pixel_size_of(opened) if needs_size else None
-        settings = SegmentationSettings(
-            in_pixels(nucleus_diameter, size), border, smallest, largest, illumination=illumination
-        )
+        given: dict[str, Any] = {name: in_pixels(text, size, name) for name, text in lengths.items()}
+        settings = SegmentationSettings(border=border, illumination=illumination, **given)
         masks = GivenMasks(nuclei_masks, cell_masks)
         found = segment_project(opened, settings, masks, n_jobs=threads, verbose=progress())
     if as_json:
@@ -143,7 +162,8 @@ def segment(
         echo_json(facts | {"skipped": found.skipped, "notes": found.notes})
     else:
         wide = f"nuclei {found.settings.nucleus_diameter:g} pixels wide"
-        echo(f"Cells: {found.n_cells:,} in {found.n_fields:,} fields, {wide}; outlines are in {project / 'masks'}")
+        cells = f"{found.n_cells:,} in {counted(found.n_fields, 'field')}"
+        echo(f"Cells: {cells}, {wide}; outlines are in {project / 'masks'}")
     return report_end(found.skipped, found.notes)
 
 

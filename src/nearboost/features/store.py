@@ -119,13 +119,16 @@ def store_folder(descriptor: Any, into: Path) -> Path:
 
 @contextmanager
 def open_store(
-    descriptor: Any, folder: Path, images: Sources, contents: Sequence[Content]
+    descriptor: Any, folder: Path, images: Sources, contents: Sequence[Content], n_numbers: int | None = None
 ) -> Iterator["StoreWriter"]:
-    """The store of a descriptor, locked against other processes; what was written is kept, however it ends."""
+    """The store of a descriptor, locked against other processes; what was written is kept, however it ends.
+
+    Rows that are damaged, or of another length than ``n_numbers``, are made anew.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "descriptor.txt").write_text(f"{descriptor!r}\n", encoding="utf-8")
     with one_writer(folder):
-        writer = StoreWriter(folder, images, contents)
+        writer = StoreWriter(folder, images, contents, n_numbers)
         try:
             yield writer
         finally:
@@ -138,10 +141,12 @@ class StoreWriter:
     ``wanted`` has the images that lack a line, one for each content, and the rows that they will get.
     """
 
-    def __init__(self, folder: Path, images: Sources, contents: Sequence[Content]) -> None:
+    def __init__(
+        self, folder: Path, images: Sources, contents: Sequence[Content], n_numbers: int | None = None
+    ) -> None:
         self.folder, self._images, self._contents = folder, images, contents
         self._rows_file, self._lines_file = folder / "rows.npy", folder / "done.jsonl"
-        n_rows = len(np.load(self._rows_file, mmap_mode="r")) if self._rows_file.exists() else 0
+        n_rows = mend_rows(self._rows_file, n_numbers)
         lines = read_lines(self._lines_file)
         self._done = {content: line for content, line in lines.items() if _is_line(line, n_rows)}
         first = max((line["row"] + line.get("count", 1) for line in self._done.values()), default=0)
@@ -245,6 +250,28 @@ def _is_line(line: dict[str, Any], n_rows: int) -> bool:
     return row >= 0 and row + count <= n_rows if status == OK else status == FAILED and row == -1
 
 
+def mend_rows(path: Path, n_numbers: int | None = None) -> int:
+    """How many rows a file has; one that was cut short keeps its whole rows, one that holds none is deleted."""
+    try:
+        with open(path, "rb") as file:
+            version = np.lib.format.read_magic(file)
+            shape, is_fortran, kind = np.lib.format.read_array_header_1_0(file)
+            start = file.tell()
+            n_bytes = os.fstat(file.fileno()).st_size - start
+    except FileNotFoundError:
+        return 0
+    except ValueError:
+        version = None
+    known = version == (1, 0) and len(shape) == 2 and not is_fortran and kind == np.float32 and shape[1] > 0
+    n_rows = min(shape[0], n_bytes // (4 * shape[1])) if known and n_numbers in (None, shape[1]) else 0
+    if n_rows <= 0:
+        path.unlink()
+        return 0
+    if n_rows < shape[0]:
+        add_rows(path, n_rows, shape[1])
+    return int(n_rows)
+
+
 def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:
     """The rows as a memory map, with room for so many."""
     if not path.exists():
@@ -259,7 +286,7 @@ def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:
 
 
 def add_rows(path: Path, n_rows: int, n_numbers: int) -> None:
-    """Make an npy file longer. NumPy's headers leave room for a larger number of rows."""
+    """Give an npy file so many rows. NumPy's headers leave room for a larger number."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         header, {"descr": "<f4", "fortran_order": False, "shape": (n_rows, n_numbers)}
