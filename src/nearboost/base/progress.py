@@ -1,8 +1,13 @@
-"""Progress: one bar, shown by rich, for whoever asked with ``verbose``."""
+"""Progress: one bar, shown by rich, for whoever asked with ``verbose``, or told to whoever listens."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
 from typing import Protocol
+
+Listener = Callable[[str, int, int], None]  # title, steps taken, steps in all; an error of it ends the work
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 class Advance(Protocol):
@@ -19,8 +24,13 @@ def silent(n_steps: int = 1) -> None:
 def progress_bar(title: str, total: int, verbose: int) -> Iterator[Advance]:
     """Yield a function that reports how many of ``total`` steps have been taken.
 
-    The bar goes to standard error, with an estimate of the time left; ``verbose=0`` shows nothing.
+    The bar goes to standard error, with an estimate of the time left; ``verbose=0`` shows nothing. Where somebody
+    listens, it is told to them instead.
     """
+    listener = _listener.get()
+    if listener is not None:
+        yield _told(listener, title, total)
+        return
     if not verbose:
         yield silent
         return
@@ -35,3 +45,29 @@ def progress_bar(title: str, total: int, verbose: int) -> Iterator[Advance]:
             bar.advance(task, n_steps)
 
         yield advance
+
+
+@contextmanager
+def progress_told_to(listener: Listener) -> Iterator[None]:
+    """All progress of this thread's work goes to ``listener`` instead of the screen.
+
+    An error that the listener raises ends the work as any other error does: that is how work is cancelled.
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def _told(listener: Listener, title: str, total: int) -> Advance:
+    lock, taken = Lock(), 0
+
+    def advance(n_steps: int = 1) -> None:
+        nonlocal taken
+        with lock:
+            taken += n_steps
+            listener(title, taken, total)
+
+    listener(title, 0, total)
+    return advance

@@ -22,7 +22,7 @@ LIBRARIES = (
     "tifffile",
     "pillow",
 )
-SECTIONS = ("channels", "segmentation", "features", "training", "prediction")
+SECTIONS = ("channels", "segmentation", "features", "training", "prediction", "counting")
 
 
 def read_pipeline(folder: Path) -> dict[str, Any]:

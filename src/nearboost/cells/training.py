@@ -14,6 +14,7 @@ from nearboost.cells.features import FeatureSettings
 from nearboost.cells.labels import Label, by_cell
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.pipeline import channels_of, note_step, read_pipeline
+from nearboost.cells.polygons import boxes_of
 from nearboost.cells.project import Project
 from nearboost.cells.project_labels import export_labels, open_store, read_labels
 from nearboost.cells.saved_masks import lit_pictures, read_segmentation, saved_lights
@@ -153,11 +154,29 @@ def _notes(dataset: Dataset) -> list[str]:
     for name in dataset.classes:
         wells = np.unique(np.asarray(dataset.groups)[dataset.labels == name])
         if len(wells) < 2:
-            notes.append(
-                f"all labelled cells of class {name!r} are of {wells[0]}, so that held-out figures may tell wells "
-                "apart and not classes; annotate cells of other wells."
-            )
+            notes.append(one_well_note(name, str(wells[0])))
     return notes
+
+
+def one_well_note(name: str, well: str) -> str:
+    """What a reader should know of a class that is labelled in one well only.
+
+    Parameters
+    ----------
+    name : str
+        The class.
+    well : str
+        The well.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        f"all labelled cells of class {name!r} are of {well}, so that held-out figures may tell wells apart and "
+        "not classes; annotate cells of other wells."
+    )
 
 
 def cell_facts(project: Project) -> dict[str, Any]:
@@ -219,15 +238,18 @@ def _origins(
         one = project.field_of(image)
         pictures = lit_pictures(project, one, lights).by_role
         cells = read_segmentation(project, one).cells
+        boxes = boxes_of(cells)
         for key in (key for key in wanted if key[0] == image):
-            crops[key] = crop_cell(pictures.get(STAIN, pictures[NUCLEI]), cells, key[1])
+            crops[key] = crop_cell(pictures.get(STAIN, pictures[NUCLEI]), cells, key[1], boxes[key[1]])
     codes = {name: code for code, name in enumerate(model.classes)}
     labels = np.array([codes[labelled[key].name] for key in wanted], dtype=np.int64)
     names = [f"image {image} cell {number}" for image, number in wanted]
     return origins_of([crops[key] for key in wanted] if wanted else None, names, labels, rows=voters)
 
 
-def crop_cell(picture: NDArray[Any], cells: NDArray[np.int32], number: int) -> NDArray[np.uint8]:
+def crop_cell(
+    picture: NDArray[Any], cells: NDArray[np.int32], number: int, box: tuple[slice, slice] | None = None
+) -> NDArray[np.uint8]:
     """A cell and a margin around it, stretched to be seen.
 
     Parameters
@@ -238,14 +260,16 @@ def crop_cell(picture: NDArray[Any], cells: NDArray[np.int32], number: int) -> N
         Cells of the field.
     number : int
         Which of them.
+    box : tuple of slice or None, default=None
+        Its rows and columns, where they are known.
 
     Returns
     -------
     ndarray of uint8
         Its picture.
     """
-    y, x = np.nonzero(cells == number)
-    part = tuple(slice(max(0, at.min() - MARGIN), at.max() + MARGIN + 1) for at in (y, x))
+    part = box or tuple(slice(at.min(), at.max() + 1) for at in np.nonzero(cells == number))
+    part = tuple(slice(max(0, at.start - MARGIN), at.stop + MARGIN) for at in part)
     crop, inside = picture[part].astype(np.float32), cells[part] == number
     low, high = float(crop.min()), max(float(crop[inside].max()), float(crop.min()) + 1e-9)
     return (255 * np.clip((crop - low) / (high - low), 0, 1) + 0.5).astype(np.uint8)

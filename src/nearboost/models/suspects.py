@@ -88,7 +88,7 @@ def suspects_in_file(model: Model, most: int = 100, *, n_jobs: int | None = None
     origins = model.origins
     if origins is None or not np.array_equal(origins.rows, np.arange(model.n_training)):
         raise ValueError(MISSING)
-    rows, chances = _judged_in_file(model, n_jobs, verbose)
+    rows, chances = judged_in_file(model, n_jobs, verbose)
     judged = judge_labels(chances, origins.labels[rows])
     return _findings(
         model,
@@ -100,8 +100,8 @@ def suspects_in_file(model: Model, most: int = 100, *, n_jobs: int | None = None
     )
 
 
-def _judged_in_file(
-    model: Model, n_jobs: int | None, verbose: int
+def judged_in_file(
+    model: Model, n_jobs: int | None = None, verbose: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Training rows, and probabilities of them that are held out."""
     classifier = model.last_step

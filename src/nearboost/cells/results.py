@@ -1,0 +1,241 @@
+"""The tables that were written of a project, whether they still hold, and what they say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearboost.base.errors import UsageError
+from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.files import read_table
+from nearboost.cells.labels import format_labels
+from nearboost.cells.pipeline import read_pipeline
+from nearboost.cells.project import LABELS, Project
+from nearboost.cells.project_labels import labels_digest, present_labels
+from nearboost.cells.responses import DoseFit
+from nearboost.cells.saying import active_model
+from nearboost.cells.tables import COUNTING, TABLES, count_project, layout_digest, write_cells
+from nearboost.cells.training import file_hash
+
+CURVE_POINTS = 80
+TEXTS = ("level", "plate", "well", "class", "compound", "readout", "z_prime_note", "ec50_note", "control")
+DOWNLOADS = (*(f"{name}.csv" for name in TABLES), "cells.csv", "cells.parquet")
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A readout of the wells, with what the controls and the doses say of it.
+
+    Attributes
+    ----------
+    plate, compound, readout : str
+        What it is of.
+    z_prime : float or None
+        Of the controls.
+    z_prime_note : str
+        Why there is none.
+    ec50, low, high : float or None
+        Dose of half of the effect, and its interval.
+    note : str
+        Why there is none, or what to know of it.
+    doses, values : list of float
+        Wells.
+    curve : list of tuple of float
+        Dose and answer of the fitted curve; empty without.
+    """
+
+    plate: str
+    compound: str
+    readout: str
+    z_prime: float | None
+    z_prime_note: str
+    ec50: float | None
+    low: float | None
+    high: float | None
+    note: str
+    doses: list[float]
+    values: list[float]
+    curve: list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was counted.
+
+    Attributes
+    ----------
+    stale : list of str
+        Why the tables do not hold any more; empty where they do.
+    counts : list of dict
+        Lines of ``counts.csv``: numbers are numbers, and None where there is none.
+    curves : list of Curve
+        Lines of ``responses.csv`` with the wells that they are of.
+    files : list of str
+        What can be downloaded.
+    """
+
+    stale: list[str]
+    counts: list[Line] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+
+def read_results(project: Project, store: AnnotationStore) -> Results:
+    """The tables as they were written last.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    store : AnnotationStore
+        Its annotations.
+
+    Returns
+    -------
+    Results
+        Empty where nothing was counted yet.
+    """
+    files = [name for name in DOWNLOADS if _table(project, name).exists()]
+    if not all(f"{name}.csv" in files for name in TABLES):
+        return Results([], files=files)
+    counts, wells, responses = (_lines(_table(project, f"{name}.csv")) for name in TABLES)
+    curves = [_curve(line, wells) for line in responses]
+    return Results(stale_reasons(project, store), counts, curves, files)
+
+
+def stale_reasons(project: Project, store: AnnotationStore) -> list[str]:
+    """Why the tables of counts do not hold any more.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    store : AnnotationStore
+        Its annotations.
+
+    Returns
+    -------
+    list of str
+        Sentences; none where counting again would give the same.
+    """
+    pipeline = read_pipeline(project.folder)
+    known, prediction = pipeline.get(COUNTING), pipeline.get("prediction")
+    if known is None or prediction is None:
+        return ["Settings, masks or the model have changed since the cells were counted."]
+    reasons = []
+    if prediction.get("labels") != labels_digest(project, store):
+        reasons.append("Labels have changed since the cells were counted.")
+    model = active_model(project)
+    if model is None or file_hash(model) != prediction.get("sha256"):
+        reasons.append("The model has changed since the cells were counted.")
+    if known.get("layout") != layout_digest(project):
+        reasons.append("The layout has changed since the cells were counted.")
+    written = {name: file_hash(_table(project, f"{name}.csv")) for name in TABLES}
+    if known.get("tables") != written:
+        reasons.append("The tables are not those that were written; count again to replace them.")
+    return reasons
+
+
+def count_again(project: Project) -> str:
+    """Write all tables anew, as ``predict`` and ``count`` do.
+
+    Parameters
+    ----------
+    project : Project
+        A project with a model.
+
+    Returns
+    -------
+    str
+        A sentence about what was written.
+    """
+    written = count_project(project)
+    write_cells(project, written.predicted.rows, written.predicted)
+    return f"{len(written.predicted.rows):,} cells are counted; the tables are in {project.folder / 'tables'}."
+
+
+def download(project: Project, store: AnnotationStore, name: str) -> bytes:
+    """A table as it is on the disk, byte by byte; or the labels as they are now.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    store : AnnotationStore
+        Its annotations.
+    name : str
+        One of `Results.files`, or labels.csv.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
+    if name == LABELS:
+        return format_labels(present_labels(project, store).labels).encode()
+    if name not in DOWNLOADS or not _table(project, name).exists():
+        raise UsageError(f"There is no table {name!r}; count the cells first.")
+    return _table(project, name).read_bytes()
+
+
+def _table(project: Project, name: str) -> Path:
+    return project.folder / "tables" / name
+
+
+def _lines(path: Path) -> list[Line]:
+    columns = read_table(path).columns
+    lines = (dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True))
+    return [{name: _value(name, text) for name, text in line.items()} for line in lines]
+
+
+def _value(name: str, text: str) -> Any:
+    if name in TEXTS:
+        return text
+    try:
+        return None if text == "" else float(text)
+    except ValueError:
+        return text
+
+
+def _curve(line: Line, wells: Sequence[Line]) -> Curve:
+    """A line of the responses, and the wells with doses that its curve is of."""
+    fit = DoseFit(
+        ec50=line["ec50"],
+        ec50_low=line["ec50_low"],
+        ec50_high=line["ec50_high"],
+        low=line["low"],
+        high=line["high"],
+        slope=line["slope"],
+        note=line["ec50_note"],
+    )
+    mine = [
+        (well["dose"], well[line["readout"].lower()])
+        for well in wells
+        if well["plate"] == line["plate"]
+        and well.get("compound", "") == line["compound"]
+        and not well.get("control")
+        and well.get("dose") is not None
+        and well[line["readout"].lower()] is not None
+    ]
+    curve: list[tuple[float, float]] = []
+    tested = sorted({dose for dose, _ in mine if dose > 0})
+    if fit.ec50 is not None and tested:
+        doses = np.geomspace(tested[0], tested[-1], CURVE_POINTS)
+        curve = list(zip(doses.tolist(), fit.at(doses).tolist(), strict=True))
+    return Curve(
+        line["plate"],
+        line["compound"],
+        line["readout"],
+        line["z_prime"],
+        line["z_prime_note"],
+        fit.ec50,
+        fit.ec50_low,
+        fit.ec50_high,
+        fit.note,
+        [dose for dose, _ in mine],
+        [value for _, value in mine],
+        curve,
+    )
