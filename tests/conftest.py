@@ -2,8 +2,11 @@
 
 import gc
 import os
+import shutil
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +31,21 @@ def pytest_configure() -> None:
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a user's programs keep is kept apart from that of who runs the tests."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; where it is missing tests skip, or fail with ``NEARBOOST_REQUIRE_BROWSER`` set."""
+    path = shutil.which("chromium")
+    if path is None:
+        lacking = "chromium is not installed (Debian: apt-get install chromium)"
+        (pytest.fail if os.environ.get("NEARBOOST_REQUIRE_BROWSER") else pytest.skip)(lacking)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture

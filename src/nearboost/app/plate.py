@@ -1,18 +1,41 @@
-"""The page of the plate: wells and their fields."""
+"""The page of the plate: wells in the colour of a measure, and their fields."""
+
+from dataclasses import asdict
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nearboost.app.answers import page
-from nearboost.app.desk import desk_of
+from nearboost.app.answers import answer, page
+from nearboost.app.desk import Desk, desk_of
 from nearboost.app.routes import get
+from nearboost.cells.browsing import CELLS, view_plate
 
 
 def show(request: Request) -> Response:
     """The page."""
     desk = desk_of(request)
-    fields = [{"number": one.number, "name": str(one.place)} for one in desk.project.fields]
-    return page(request, "plate.html.j2", title="Plate", facts={"fields": fields})
+    facts = plate_facts(desk, request.query_params.get("measure", CELLS))
+    missing = [one for one in facts["fields"] if one["missing"]]
+    return page(
+        request,
+        "plate.html.j2",
+        title="Plate",
+        facts=facts,
+        missing=missing,
+        unsegmented=sum(one["cells"] is None for one in facts["fields"]),
+        folder=desk.project.folder,
+    )
 
 
-ROUTES = [get("/plate", show)]
+def values(request: Request) -> Response:
+    """Wells with another measure."""
+    return answer(plate_facts(desk_of(request), request.query_params.get("measure", CELLS)))
+
+
+def plate_facts(desk: Desk, measure: str) -> dict[str, Any]:
+    """What the page draws."""
+    return asdict(view_plate(desk.project, desk.annotations, measure))
+
+
+ROUTES = [get("/plate", show), get("/api/plate", values)]

@@ -19,7 +19,10 @@ from nearboost.cells.annotation_records import ConflictError
 from nearboost.pages.rendering import common_script, style_sheet
 
 # Modules with ROUTES, and what the bar calls their page; those without a name have none.
-PAGES = {"entrance": "", "asking": "", "steps": "", "plate": "Plate", "classes": "Classes"}
+PAGES = {
+    **{"entrance": "", "asking": "", "steps": ""},
+    **{"plate": "Plate", "field": "", "unplaced": "", "classes": "Classes"},
+}
 FIRST = "/plate"
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 

@@ -8,6 +8,7 @@ from nearboost.app.desk import desk_of, person_of, remember_person
 from nearboost.app.given import Given
 from nearboost.app.routes import get, post
 from nearboost.cells.annotation_log import checked_name
+from nearboost.cells.labelling import exclude_cells, label_cells
 
 
 def say_who(request: Request) -> Response:
@@ -18,15 +19,15 @@ def say_who(request: Request) -> Response:
 
 def label(request: Request) -> Response:
     """Give cells a class, or none."""
-    given = Given(request)
-    made = desk_of(request).annotations.label(given.who, given.cells(), given.number_or_none("class"))
+    given, desk = Given(request), desk_of(request)
+    made = label_cells(desk.project, desk.annotations, given.who, given.cells(), given.number_or_none("class"))
     return answer({"labels": [label_as_json(one) for one in made]})
 
 
 def exclude(request: Request) -> Response:
     """Say that outlines are wrong, or right again."""
-    given = Given(request)
-    made = desk_of(request).annotations.exclude(given.who, given.cells(), given.flag("excluded"))
+    given, desk = Given(request), desk_of(request)
+    made = exclude_cells(desk.project, desk.annotations, given.who, given.cells(), given.flag("excluded"))
     return answer({"labels": [label_as_json(one) for one in made]})
 
 

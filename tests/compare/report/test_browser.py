@@ -1,32 +1,14 @@
-"""The report in a real browser: nothing is asked of the network, and its buttons work.
+"""The report in a real browser: nothing is asked of the network, and its buttons work."""
 
-Where chromium is missing these tests skip, or fail with ``NEARBOOST_REQUIRE_BROWSER`` set.
-"""
-
-import os
-import shutil
 from dataclasses import replace
 
 import pytest
 
+from browsing import CONTRAST
 from compare.report.test_page import HOSTILE, hostile_facts
 from compare.sample_facts import bare, many_classes, scenes
 from nearboost.compare.report.page import render
 from nearboost.measures.differences import summarise
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = shutil.which("chromium")
-    if path is None:
-        lacking = "chromium is not installed (Debian: apt-get install chromium)"
-        (pytest.fail if os.environ.get("NEARBOOST_REQUIRE_BROWSER") else pytest.skip)(lacking)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -249,32 +231,6 @@ def test_texts_of_charts_keep_clear(visit, name):
         assert page.evaluate(OVERLAPS) == []
         assert page.evaluate(CROSSED) == []
         assert min(page.eval_on_selector_all("svg.plot:has(circle.dot)", LABELS)) >= 1
-
-
-CONTRAST = """
-() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const light = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    const [r, g, b] = Array.from(canvas.getImageData(0, 0, 1, 1).data).map((v) => {
-      const s = v / 255;
-      return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (element) => {
-    const colour = getComputedStyle(element).backgroundColor;
-    return colour === "rgba(0, 0, 0, 0)" ? ground(element.parentElement) : colour;
-  };
-  const shown = Array.from(document.querySelectorAll("main *, header *")).filter((e) =>
-    Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.data.trim()) && !e.closest("svg"));
-  return Math.min(...shown.map((element) => {
-    const a = light(getComputedStyle(element).color), b = light(ground(element));
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  }));
-}
-"""
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])

@@ -26,7 +26,15 @@ export function element(name, attributes = {}, ...children) {
 export function swatch(one) {
   const place = common.classes.findIndex((other) => other.id === one.id);
   const mark = place >= 0 && place < 9 ? String(place + 1) : [...one.name][0];
-  return element("span", { class: "swatch", colour: one.colour, "aria-hidden": "true" }, mark);
+  const made = element("span", { class: "swatch", colour: one.colour, "aria-hidden": "true" }, mark);
+  made.style.color = inkOn(one.colour);
+  return made;
+}
+
+// Black or white, whichever is read more easily on a colour.
+export function inkOn(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000" : "#fff";
 }
 
 export function say(text) {
@@ -108,11 +116,13 @@ async function talk(path, options) {
 // One write after the other, in the order of the keys that were pressed.
 let queue = Promise.resolve();
 
-export function write(path, body) {
-  const mine = queue.then(() => writeNow(path, body));
+function inTurn(act) {
+  const mine = queue.then(act);
   queue = mine.catch(() => null);
   return mine;
 }
+
+export const write = (path, body) => inTurn(() => writeNow(path, body));
 
 async function writeNow(path, body) {
   if (!common.who && !(await askWho())) {
@@ -208,19 +218,28 @@ function help() {
 
 // Undo and redo, also after the page was loaded anew.
 
-async function step(path, verb) {
-  const answer = await write(path, {});
-  if (!answer) return;
-  say(answer.done ? `${verb}: ${answer.done}` : `There is nothing to ${path.slice(5)}.`);
-  if (answer.done) await refresh();
+function step(path, verb) {
+  return inTurn(async () => {
+    const answer = await writeNow(path, {});
+    if (!answer) return;
+    say(answer.done ? `${verb}: ${answer.done}` : `There is nothing to ${path.slice(5)}.`);
+    if (answer.done) await refresh(); // before the next write, which names the events that are then seen
+  });
 }
 
-async function refresh() {
+const readers = [];
+
+// What a page does to show labels anew.
+export function whenLabelsChange(act) {
+  readers.push(act);
+}
+
+export async function refresh() {
   const answer = await read("/api/classes");
   if (!answer) return;
   common.classes = answer.classes;
   common.who = answer.who;
-  document.dispatchEvent(new CustomEvent("labels"));
+  await Promise.all(readers.map((act) => act()));
 }
 
 const undo = () => step("/api/undo", "Undone");
@@ -237,4 +256,3 @@ keys({
   "Ctrl+y": ["redo", redo],
   "Ctrl+Shift+z": ["redo", redo],
 });
-export { refresh };

@@ -1,5 +1,5 @@
 // The page of classes.
-import { ask, element, facts, swatch, write } from "./app.js";
+import { ask, element, facts, swatch, whenLabelsChange, write } from "./app.js";
 
 const { present, deleted, colours } = facts();
 const counted = (n) => `${n.toLocaleString()} ${n === 1 ? "label" : "labels"}`;
@@ -66,4 +66,4 @@ document.getElementById("deleted").append(...deleted.map((one) => element("li", 
   swatch(one), element("bdi", { class: "name" }, one.name), element("span", { class: "quiet" }, counted(one.labels)),
   element("button", { type: "button", "aria-label": `Restore ${one.name}`, onclick: () => change("restore", { class: one.id }) }, "Restore"))));
 
-document.addEventListener("labels", () => location.reload());
+whenLabelsChange(() => location.reload());

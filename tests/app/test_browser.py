@@ -1,0 +1,362 @@
+"""The app in a real browser: labels by keys and by mouse, two tabs, restarts; nothing is asked of other hosts."""
+
+import json
+import signal
+import subprocess
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.talking import free_port, running
+from browsing import CONTRAST
+from cells.labelled import name_classes
+from cli.calling import program
+from nearboost.cells.annotation_records import Cell
+from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.labelling import label_cells
+from nearboost.cells.project_labels import carry_labels, open_store
+from nearboost.cells.saved_masks import mask_path, read_segmentation, write_segmentation
+from nearboost.cells.writing import opened_for_writing
+
+READY = "body[data-ready=true]"
+ADA = "Ada Lovelace"
+
+
+class Visitor:
+    """A browser of its own, with what it was told and what it asked for."""
+
+    def __init__(self, browser, **context):
+        self.context = browser.new_context(viewport={"width": 1366, "height": 768}, **context)
+        self.told, self.asked = [], []
+
+    def page(self):
+        page = self.context.new_page()
+        page.on("console", lambda message: self.told.append(message.text))
+        page.on("pageerror", lambda error: self.told.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+        return page
+
+    def enter(self, address):
+        """Open the printed address."""
+        page = self.page()
+        page.goto(address)
+        page.wait_for_url("**/plate")
+        self.origin = address.partition("/open")[0]
+        return page
+
+    def open(self, path, page=None):
+        page = page or self.page()
+        page.goto(self.origin + path)
+        if path.startswith("/fields/"):
+            page.wait_for_selector(READY)
+        return page
+
+    def be(self, name):
+        self.context.add_cookies(
+            [{"name": "nearboost-who", "value": name.replace(" ", "%20"), "url": self.origin}]
+        )
+
+
+@pytest.fixture
+def visitor(browser):
+    """After the test, no error was told and no request went elsewhere."""
+    made = Visitor(browser)
+    yield made
+    made.context.close()
+    assert made.told == []
+    assert [url for url in made.asked if not url.startswith((made.origin, "blob:"))] == []
+
+
+@pytest.fixture
+def app(screen):
+    with open_store_of(screen) as (_, store):
+        name_classes(store)
+    with running(screen) as one:
+        yield one
+
+
+@contextmanager
+def open_store_of(folder):
+    with opened_for_writing(folder) as project, open_store(project) as store:
+        yield project, store
+
+
+def labels_of(app):
+    return {(one.image, one.object): one.class_id for one in app.desk.annotations.labels()}
+
+
+def said(page):
+    return page.locator("#said").inner_text()
+
+
+def wait_for_labels(page, app, count):
+    for _ in range(100):
+        if len(labels_of(app)) == count:
+            return
+        page.wait_for_timeout(20)
+    assert len(labels_of(app)) == count
+
+
+def test_the_token_leaves_the_address(app, visitor):
+    page = visitor.enter(app.entrance)
+    assert page.url == f"{app.address.origin}/plate"
+    assert page.evaluate("document.cookie") == "", "scripts do not see it"
+    page.go_back()
+    assert app.entrance.partition("#")[2] not in page.url
+    late = visitor.page()
+    late.goto(app.address.origin + "/open#wrong")
+    late.wait_for_url("**/plate")
+    visitor.told.clear()  # the browser notes that the wrong token was refused
+
+
+def test_a_used_address_says_so(app, visitor, browser):
+    visitor.enter(token := app.entrance)
+    other = browser.new_page()
+    other.goto(token)
+    other.get_by_text("used already").wait_for()
+    other.goto(app.address.origin + "/plate")
+    assert "works once" in other.locator("main").inner_text()
+    other.close()
+
+
+def test_labels_without_a_mouse(app, visitor):
+    """From the first page on: to a field, through its cells, with a name asked once, and back with undo."""
+    page = visitor.enter(app.entrance)
+    keys = page.keyboard
+    keys.press("ArrowRight")
+    keys.press("ArrowRight")
+    keys.press("Enter")
+    page.wait_for_url("**/fields/2")
+    page.wait_for_selector(READY)
+    keys.press("ArrowRight")
+    assert said(page) == "" or "Cell" in said(page)
+    keys.press("1")
+    page.get_by_role("dialog").wait_for()
+    keys.type(ADA)
+    keys.press("Enter")
+    wait_for_labels(page, app, 1)
+    for count, key in enumerate("1212", start=2):
+        keys.press(key)
+        wait_for_labels(page, app, count)
+    assert sorted(labels_of(app).values()) == [1, 1, 1, 2, 2]
+    assert {one.who for one in app.desk.annotations.labels()} == {ADA}
+    keys.press("Control+z")
+    wait_for_labels(page, app, 4)
+    page.reload()
+    page.wait_for_selector(READY)
+    keys.press("Control+z")
+    wait_for_labels(page, app, 3)
+    keys.press("Control+y")
+    wait_for_labels(page, app, 4)
+    keys.press("v")
+    keys.press("2")
+    wait_for_labels(page, app, len(page.evaluate("fetch('/api/fields/2').then((r) => r.json())")["cells"]))
+    assert set(labels_of(app).values()) == {2}
+    keys.press("n")
+    keys.press("0")
+    keys.press("w")
+    page.get_by_text("is left out: wrong outline").wait_for()
+
+
+def test_keys_are_listed_and_dialogs_close(app, visitor):
+    page = visitor.enter(app.entrance)
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    assert "undo" in dialog.inner_text()
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+
+
+def on_screen(page, cell):
+    """Where a cell is on the page."""
+    box = page.locator("#canvas").bounding_box()
+    field = page.evaluate("fetch(`/api${location.pathname}`).then((r) => r.json())")
+    scale = min(box["width"] / field["width"], box["height"] / field["height"])
+    one = next(one for one in field["cells"] if one["object"] == cell)
+    left = box["x"] + (box["width"] - scale * field["width"]) / 2
+    top = box["y"] + (box["height"] - scale * field["height"]) / 2
+    return left + scale * (one["x"] + 0.5), top + scale * (one["y"] + 0.5)
+
+
+def test_labels_by_mouse(app, visitor):
+    visitor.enter(app.entrance)
+    visitor.be(ADA)
+    page = visitor.open("/fields/1")
+    page.mouse.click(*on_screen(page, 3))
+    assert page.locator("#cell").inner_text().startswith("Cell 3")
+    page.get_by_role("button", name="granular").click()
+    wait_for_labels(page, app, 1)
+    assert labels_of(app) == {(1, 3): 2}
+    (x, y), (far_x, far_y) = on_screen(page, 1), on_screen(page, 2)
+    page.keyboard.down("Shift")
+    page.mouse.move(min(x, far_x) - 3, min(y, far_y) - 3)
+    page.mouse.down()
+    page.mouse.move(max(x, far_x) + 3, max(y, far_y) + 3, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    page.keyboard.press("1")
+    page.locator("#said", has_text="diffuse").wait_for()
+    assert {(1, 1), (1, 2)} <= {cell for cell, kind in labels_of(app).items() if kind == 1}
+
+
+def test_two_tabs_that_differ(app, visitor):
+    visitor.enter(app.entrance)
+    visitor.be(ADA)
+    first, second = visitor.open("/fields/1?cell=1"), visitor.open("/fields/1?cell=1")
+    first.keyboard.press("1")
+    wait_for_labels(first, app, 1)
+    second.keyboard.press("2")
+    dialog = second.get_by_role("dialog", name="Two opinions")
+    assert "diffuse" in dialog.inner_text()
+    assert "granular" in dialog.inner_text()
+    assert ADA in dialog.inner_text()
+    dialog.get_by_role("button", name="Keep theirs").click()
+    second.get_by_text("Nothing was changed.").wait_for()
+    assert labels_of(app) == {(1, 1): 1}
+    second.keyboard.press("2")  # now that it was seen
+    second.locator("#said", has_text="Cell 1: granular").wait_for()
+    first.keyboard.press("1")
+    first.keyboard.press("ArrowLeft")
+    assert labels_of(app)[1, 1] == 2
+    visitor.told = [text for text in visitor.told if "409" not in text]  # which browsers note by themselves
+
+
+def test_two_tabs_and_taking_ones_own(app, visitor):
+    visitor.enter(app.entrance)
+    visitor.be(ADA)
+    first, second = visitor.open("/fields/1?cell=1"), visitor.open("/fields/1?cell=1")
+    first.keyboard.press("1")
+    wait_for_labels(first, app, 1)
+    second.keyboard.press("2")
+    second.get_by_role("button", name="Take mine").click()
+    second.get_by_text("Cell 1: granular").wait_for()
+    assert labels_of(app) == {(1, 1): 2}
+    visitor.told = [text for text in visitor.told if "409" not in text]
+
+
+def test_classes_are_edited(app, visitor):
+    visitor.enter(app.entrance)
+    visitor.be(ADA)
+    page = visitor.open("/classes")
+    page.get_by_label("New class").fill("<b>odd</b>")
+    page.keyboard.press("Enter")
+    page.get_by_role("list", name="Classes", exact=True).get_by_text("<b>odd</b>").wait_for()
+    page.get_by_role("button", name="Rename diffuse").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("smooth")
+    page.keyboard.press("Enter")
+    page.get_by_text("smooth").first.wait_for()
+    page.get_by_role("button", name="Delete smooth").click()
+    page.get_by_role("button", name="Restore smooth").click()
+    page.get_by_role("button", name="Delete smooth").wait_for()
+    page.get_by_role("button", name="Move granular up").click()
+    page.get_by_role("button", name="Move smooth up").and_(page.locator(":enabled")).wait_for()
+    page.get_by_role("button", name="Merge smooth").click()
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    page.get_by_role("button", name="Restore smooth").wait_for()
+    assert [one.name for one in app.desk.annotations.classes()] == ["granular", "<b>odd</b>"]
+
+
+def test_how_a_project_is_shown_is_kept(app, visitor):
+    visitor.enter(app.entrance)
+    page = visitor.open("/fields/1")
+    picture = page.locator("#canvas").screenshot()
+    with page.expect_response("**/api/display"):
+        page.get_by_label("nuclei", exact=True).uncheck()
+    with page.expect_response("**/api/display"):
+        page.keyboard.press("o")
+    assert page.locator("#canvas").screenshot() != picture
+    visitor.open("/fields/2", page)
+    assert not page.get_by_label("nuclei", exact=True).is_checked()
+    assert not page.get_by_label("shown (O)").is_checked()
+
+
+def test_a_killed_app_has_lost_nothing(screen, visitor):
+    """And the page says what to do when its app was started anew."""
+    with open_store_of(screen) as (_, store):
+        name_classes(store)
+    words = program("cells", "app", screen, "--no-browser", "--port", free_port())
+    with subprocess.Popen(words, stdout=-1, stderr=-1, text=True) as server:
+        page = visitor.enter(server.stdout.readline().strip())
+        visitor.be(ADA)
+        visitor.open("/fields/1", page)
+        acknowledged = 0
+        for _ in range(5):
+            page.keyboard.press("ArrowRight" if not acknowledged else "n")
+            with page.expect_response("**/api/label") as answered:
+                page.keyboard.press("1")
+            acknowledged += answered.value.ok
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        page.keyboard.press("2")
+        page.get_by_text("The app does not answer, and nothing was changed.").wait_for()
+    with AnnotationStore(screen / "annotations.db") as store:
+        assert len(store.labels()) == acknowledged == 5
+    with subprocess.Popen(words, stdout=-1, stderr=-1, text=True) as server:
+        address = server.stdout.readline().strip()
+        page.keyboard.press("2")
+        page.get_by_text("The app was started anew, and nothing was changed.").wait_for()
+        page.goto(address)
+        page.wait_for_url("**/plate")
+        assert "5 labelled" in page.locator("main").inner_text()
+        server.terminate()
+    visitor.told = [text for text in visitor.told if "ERR_CONNECTION_REFUSED" not in text and "401" not in text]
+
+
+def test_a_label_without_a_cell_is_placed(screen, visitor):
+    with open_store_of(screen) as (project, store):
+        kinds = name_classes(store)
+        label_cells(project, store, ADA, [Cell(1, 2)], kinds[0])
+        lose_cells(project, store, [2])
+    with running(screen) as app:
+        page = visitor.enter(app.entrance)
+        visitor.be(ADA)
+        page.get_by_role("link", name="Unplaced 1").click()
+        page.get_by_role("link", name="Show in").click()
+        page.wait_for_selector(READY)
+        page.keyboard.press("ArrowRight")
+        page.get_by_role("button", name="Place").click()
+        page.locator("#waiting-box").wait_for(state="hidden")
+        assert list(labels_of(app).values()) == [kinds[0]]
+        assert app.desk.annotations.unplaced() == []
+
+
+def lose_cells(project, store, numbers):
+    """New masks of the first image, without some cells."""
+    one = project.fields[0]
+    found = read_segmentation(project, one)
+    gone = np.isin(found.cells, numbers)
+    fewer = replace(found, cells=np.where(gone, 0, found.cells), nuclei=np.where(gone, 0, found.nuclei))
+    carry_labels(project, store, one, fewer, "fewer")
+    record = json.loads(mask_path(project, one, "record.json").read_text())
+    write_segmentation(project, one, fewer, project.read(one).by_role, "fewer", record["floor"])
+
+
+PAGES = ["/plate", "/classes", "/unplaced", "/fields/1"]
+WIDE = "[document.documentElement.scrollWidth, innerWidth]"
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_pages_fit_and_can_be_read(app, browser, system):
+    visitor = Visitor(browser, color_scheme=system)
+    page = visitor.enter(app.entrance)
+    for path in PAGES:
+        visitor.open(path, page)
+        for width, height in ((1366, 768), (400, 800)):
+            page.set_viewport_size({"width": width, "height": height})
+            found, there = page.evaluate(WIDE)
+            assert found <= there, path
+        assert page.evaluate(CONTRAST) >= 4.5, path
+        assert page.evaluate(NAMELESS) == [], path
+    visitor.context.close()
+
+
+NAMELESS = """
+() => Array.from(document.querySelectorAll("button, a, input, select, canvas, [role]")).filter((one) => {
+  if (!one.checkVisibility()) return false;
+  const label = one.labels?.[0]?.textContent ?? "";
+  return !(one.getAttribute("aria-label") || one.getAttribute("aria-labelledby") || one.textContent.trim()
+    || label.trim() || one.getAttribute("role") === "status");
+}).map((one) => one.outerHTML.slice(0, 80))
+"""
