@@ -16,7 +16,7 @@ COLOURS = (  # of a middle tone, for light and dark pages
 )
 STYLE = (  # a page's own colours where it has some
     ".ground{fill:var(--paper,#fff)}text{font:12px system-ui,sans-serif;fill:var(--quiet,#444)}"
-    ".grid{stroke:var(--line,#ddd);fill:none}.curve{fill:none;stroke-width:1.8}.whisker{stroke-width:1}"
+    ".grid{stroke:var(--line,#ddd);fill:none}.series{fill:none;stroke-width:1.8}.deviation{stroke-width:1}"
     ".paper{fill:var(--paper,#fff);stroke:#d0692b;stroke-width:1.6}.ours{fill:#3b7dd8}.link{stroke:var(--line,#bbb)}"
 )
 
@@ -70,16 +70,16 @@ def _add_curve(picture: Element, curve: Curve, number: int, across: Axis, up: Ax
     colour, dashes = COLOURS[number % len(COLOURS)], "5 3" if number >= len(COLOURS) else "none"
     points = [(across.place(x), up.place(y)) for x, y in zip(curve.places, curve.means, strict=True)]
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    add(picture, "path", class_="curve", d=path, stroke=colour, stroke_dasharray=dashes)
+    add(picture, "path", class_="series", d=path, stroke=colour, stroke_dasharray=dashes)
     for (x, y), mean, deviation in zip(points, curve.means, curve.deviations, strict=True):
         if deviation:
             ends = up.place(mean - deviation), up.place(mean + deviation)
-            add(picture, "path", class_="whisker", d=f"M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}", stroke=colour)
+            add(picture, "path", class_="deviation", d=f"M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}", stroke=colour)
         dot = add(picture, "circle", cx=x, cy=y, r=3.0, fill=colour)
         add(dot, "title", f"{curve.name}: {mean:.4g}")
     y = frame.top + 12 + LANE * number
     sign = f"M{WIDTH - LEGEND + 14:.0f} {y - 4:.0f}h22"
-    add(picture, "path", class_="curve", d=sign, stroke=colour, stroke_dasharray=dashes)
+    add(picture, "path", class_="series", d=sign, stroke=colour, stroke_dasharray=dashes)
     add(picture, "text", svg.shortened(curve.name, 42), x=WIDTH - LEGEND + 42, y=y)
 
 

@@ -1,6 +1,7 @@
 """Figures of many curves: each is told from the others, in the legend as well."""
 
 import re
+from importlib.resources import files
 
 from papers.drawing import COLOURS, draw
 from papers.results import make_facts
@@ -13,7 +14,7 @@ def test_curves_of_one_colour_differ_in_the_legend():
     facts = {"name": "f", "about": "a", "is_figure": True, "varies": "x", "columns": ["1", "2"], "rows": rows}
     facts["not_drawn"] = []
     picture = draw(facts)
-    paths = re.findall(r'<path class="curve" d="(M[^"]+)" stroke="([^"]+)" stroke-dasharray="([^"]+)"', picture)
+    paths = re.findall(r'<path class="series" d="(M[^"]+)" stroke="([^"]+)" stroke-dasharray="([^"]+)"', picture)
     signs = [(colour, dashes) for path, colour, dashes in paths if path.endswith("h22")]
     assert len(set(signs)) == len(signs) == len(rows)
 
@@ -27,3 +28,14 @@ def test_what_is_no_measure_is_not_drawn():
     picture = draw(facts)
     assert "training face" not in picture
     assert "99" not in re.findall(r">([^<]*)</text>", picture)
+
+
+def test_pages_do_not_colour_over_lines():
+    """The style of pages has names of its own, which would make all lines of a figure grey."""
+    cells = [{"ours": {"mean": mean, "deviation": 0.1}, "paper": None} for mean in (1.0, 2.0)]
+    facts = {"name": "f", "about": "a", "is_figure": True, "varies": "x", "columns": ["1", "2"], "not_drawn": []}
+    picture = draw({**facts, "rows": [{"name": "line", "cells": cells}]})
+    coloured = set(re.findall(r'class="([a-z]+)"[^>]* stroke="#', picture))
+    assert len(coloured) == 2
+    style = (files("nearboost.pages") / "templates" / "page.css").read_text()
+    assert not coloured & set(re.findall(r"\.([a-z]+)", style))
