@@ -41,6 +41,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.inn_votes
 	$(BIN)/python -m benchmarks.slnd
 	$(BIN)/python -m benchmarks.slnd_defaults
+	$(BIN)/python -m benchmarks.text
 	$(BIN)/python -m benchmarks.features
 	$(BIN)/python -m benchmarks.features_more
 	$(BIN)/python -m benchmarks.cells

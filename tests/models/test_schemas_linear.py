@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import nearboost as nb
 from models.fitted import WORDS, queries, rows, two_labels
@@ -58,6 +59,64 @@ def test_learning_goes_on_after_blocks(name, tmp_path):
     assert_same(model, loaded, queries().astype(np.float32))
     learned_on(model, loaded)
     assert_same(model, loaded, queries().astype(np.float32))
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("kind", [nb.SLNDClassifier, nb.LinearSGDClassifier])
+def test_first_blocks_are_collected_across_files(kind, form, tmp_path):
+    """Rows that are too few to begin with are in the file: what comes after it begins with them again."""
+    X, y = form(rows()[0]), rows()[1]
+    weights = np.where(y == 0, 0.0, 2.0)
+    model = kind(max_passes=3).partial_fit(X[:4], y[:4], range(5), sample_weight=weights[:4] + 1)
+    loaded = returned(model, tmp_path)
+    assert_same(model, loaded, form(queries()))
+    for block in (slice(4, 6), slice(6, 30), slice(30, 150), slice(150, 200)):
+        for one in (model, loaded):
+            one.partial_fit(X[block], y[block], sample_weight=weights[block])
+        assert_same(model, loaded, form(queries()))
+        loaded = returned(loaded, tmp_path)
+    assert "first_rows" not in loaded.model_state()
+    assert loaded.score(X, y) > 0.5
+
+
+def test_first_rows_of_several_labels_are_collected_across_files(tmp_path):
+    X, Y = rows()[0], two_labels()
+    model = nb.SLNDClassifier(max_passes=3).partial_fit(X[:3], Y[:3])
+    loaded = returned(model, tmp_path)
+    for one in (model, loaded):
+        one.partial_fit(X[3:90], Y[3:90])
+    assert_same(model, loaded, queries())
+
+
+@pytest.mark.parametrize(
+    ("entry", "change", "why"),
+    [
+        ("first_rows", lambda a: a[:-1], "must have a length of 8"),
+        ("first_rows", lambda a: a.astype(np.float32), "in the precision of its weights"),
+        ("first_weights", lambda a: -a, "out of range"),
+    ],
+)
+def test_first_rows_that_do_not_fit_are_refused(entry, change, why, tmp_path):
+    path = tmp_path / "model.nb"
+    X, y = rows()
+    save(nb.SLNDClassifier(max_passes=2).partial_fit(X[:9], y[:9], range(5)), path)
+    changed(path, entry, change)
+    with pytest.raises(ModelFileError, match=why):
+        load(path)
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_wide_sparse_rows(averaged, tmp_path):
+    """What the leading eigenvectors leave out is learned as well, and goes on after a file."""
+    X, y = rows()
+    wide = csr_array(np.hstack([X, np.zeros((len(X), 2_000))]))
+    Q = csr_array(np.hstack([queries(), np.zeros((len(queries()), 2_000))]))
+    model = nb.SLNDClassifier(max_passes=3, average=averaged).fit(wide, y)
+    loaded = returned(model, tmp_path)
+    assert_same(model, loaded, Q)
+    for one in (model, loaded):
+        one.partial_fit(wide[:60], y[:60]).partial_fit(wide[60:200].toarray(), y[60:200])
+    assert_same(model, loaded, Q)
 
 
 @pytest.mark.parametrize("kind", [nb.SLNDClassifier, nb.LinearSGDClassifier])

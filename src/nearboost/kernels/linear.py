@@ -78,6 +78,27 @@ def gather(Z, places, block):
 
 
 @kernel
+def batch_slopes(scores, rows, starts, members, chosen_starts, chosen, weights, code, measured):
+    """Scores of a batch become slopes y p in place; returns their loss where it is measured, and their weight."""
+    loss, counted = 0.0, 0.0
+    for i in range(len(rows)):
+        row = rows[i]
+        own = members[starts[row] : starts[row + 1]]
+        if code == MULTINOMIAL:
+            value = softmax_slopes(scores[i], weights[row], own)
+        elif len(chosen_starts) > 0:
+            value = chosen_slopes(
+                code, scores[i], weights[row], own, chosen[chosen_starts[row] : chosen_starts[row + 1]]
+            )
+        else:
+            value = one_vs_rest_slopes(code, scores[i], weights[row], own, measured)
+        if measured:
+            loss += value
+            counted += weights[row]
+    return loss, counted
+
+
+@kernel
 def descend(
     Z, places, rows, starts, members, chosen_starts, chosen, weights, code, V, metric, steps, size, every, total
 ):
@@ -100,26 +121,51 @@ def descend(
         n = last - first
         gather(Z, places[first:last], block)
         np.dot(block[:n], V, scores[:n])
-        # Scores become slopes y p in place: what each row and class adds to the change of V.
-        measured = number % every == 0
-        for i in range(n):
-            row = rows[first + i]
-            own = members[starts[row] : starts[row + 1]]
-            if code == MULTINOMIAL:
-                value = softmax_slopes(scores[i], weights[row], own)
-            elif len(chosen_starts) > 0:
-                value = chosen_slopes(
-                    code, scores[i], weights[row], own, chosen[chosen_starts[row] : chosen_starts[row + 1]]
-                )
-            else:
-                value = one_vs_rest_slopes(code, scores[i], weights[row], own, measured)
-            if measured:
-                loss += value
-                counted += weights[row]
+        value, weight = batch_slopes(
+            scores, rows[first:last], starts, members, chosen_starts, chosen, weights, code, number % every == 0
+        )
+        loss += value
+        counted += weight
         np.dot(block[:n].T, scores[:n], change)  # Σ z y p over the batch
         for j in range(k):
             for c in range(n_classes):
                 V[j, c] += steps[number] * metric[j, c] * change[j, c]
                 if averaged:
                     total[j, c] += V[j, c]
+    return loss, counted
+
+
+@kernel(fastmath=ANY_ORDER)
+def descend_sparse(
+    ends, columns, values, places, rows, starts, members, chosen_starts, chosen, weights, code, V, metric, steps,
+    size, every,
+):  # fmt: skip
+    """`descend` for sparse rows: those of a batch touch the weights of their own features alone.
+
+    Row i has ``values`` in ``columns``, from ``ends[i]`` on; the metric has one number for each feature.
+    """
+    scores = np.empty((size, V.shape[1]), V.dtype)
+    loss, counted = 0.0, 0.0
+    for number in range(len(steps)):
+        first = number * size
+        last = min(first + size, len(places))
+        for i in range(last - first):
+            own = scores[i]
+            own[:] = 0
+            for e in range(ends[places[first + i]], ends[places[first + i] + 1]):
+                along = V[columns[e]]
+                for c in range(len(own)):
+                    own[c] += values[e] * along[c]
+        value, weight = batch_slopes(
+            scores, rows[first:last], starts, members, chosen_starts, chosen, weights, code, number % every == 0
+        )
+        loss += value
+        counted += weight
+        for i in range(last - first):
+            own = scores[i]
+            for e in range(ends[places[first + i]], ends[places[first + i] + 1]):
+                move = steps[number] * metric[columns[e]] * values[e]
+                along = V[columns[e]]
+                for c in range(len(own)):
+                    along[c] += move * own[c]
     return loss, counted

@@ -52,7 +52,7 @@ class BlockwiseLinearClassifier(StochasticLinearClassifier):
 
         A first block that is too small for this is kept. As rows grow to twice their number both are done again
         from all of them, until there are enough: two for each feature, but at least 128 and at most 1,024.
-        A model file has no such rows: what comes after one of fewer rows goes on from what these had settled.
+        A model file keeps such rows, and no others.
 
         Steps are constant if ``step`` is a number; otherwise they decrease as 1/√(1 + t), with t counted in first
         blocks. Later calls keep the parameters of the first, or of `fit`: only ``class_weight``, ``memory``,

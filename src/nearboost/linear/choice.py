@@ -13,7 +13,7 @@ STRIDE, MOST_STRIDES = 4.0, 5  # by which step and damping are raised or lowered
 FLAT = 0.64  # a damping with which most directions are alike
 MOST_DAMPING = 10.0  # from here on all directions are alike
 RANKS = (64, 512)
-DOUBT = 1.0
+DOUBT = 0.5
 WORTH = 0.99  # of the risk of a setting, by one that it is left for
 KEPT = 0.99  # of the second moments, by a rank that is preferred for being small
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from nearboost.base.progress import Advance, silent
 from nearboost.linear.coordinates import Coordinates
@@ -138,17 +139,19 @@ def descend_part(
     state: State, problem: Problem, part: ShuffledRows, chosen: Any, every: int
 ) -> tuple[float, float]:
     """Steps over these rows; loss and weight of those measured."""
-    from nearboost.kernels.linear import descend
+    from nearboost.kernels.linear import descend, descend_sparse
 
     size, members, dtype = state.options.batch_size, problem.labels.members, state.V.dtype
     n_batches = -(-len(part.rows) // size)
     steps = state.schedule.steps(state.n_steps, n_batches).astype(dtype)
-    metric = np.ascontiguousarray(np.broadcast_to(state.metric.values, state.V.shape), dtype=dtype)
     state.n_steps += n_batches
-    return descend(
-        part.Z, part.places, part.rows, members.indptr, members.indices, *chosen, problem.weights,
-        state.objective.code, state.V, metric, steps, min(size, len(part.rows)), every, state.total,
-    )  # fmt: skip
+    labels = (part.rows, members.indptr, members.indices, *chosen, problem.weights, state.objective.code, state.V)
+    size, Z = min(size, len(part.rows)), part.Z
+    if issparse(Z):
+        metric = state.metric.values[:, 0].astype(dtype)
+        return descend_sparse(Z.indptr, Z.indices, Z.data, part.places, *labels, metric, steps, size, every)
+    metric = np.ascontiguousarray(np.broadcast_to(state.metric.values, state.V.shape), dtype=dtype)
+    return descend(Z, part.places, *labels, metric, steps, size, every, state.total)
 
 
 def draw_balanced(problem: Problem, generator: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from nearboost.base.entries import (
     Array,
     Choice,
     Coded,
+    Csr,
+    Either,
     Fields,
     Flag,
     Integer,
@@ -26,8 +29,9 @@ from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.descent import Metric, PassOptions, Schedule, State
 from nearboost.linear.objectives import NAMES, Objective
+from nearboost.linear.rows import Problem, RowSource
 from nearboost.problem.calibration import Calibration
-from nearboost.problem.targets import Coding
+from nearboost.problem.targets import Coding, Labels, number_groups
 
 MOST_COUNTED = 2**53  # steps and passes
 # What may change between two calls of `partial_fit`, or has no part in it.
@@ -77,6 +81,12 @@ CALIBRATION = {
     "temperature": Nullable(Number(above=0)),  # None where probabilities are the loss's own
     "uniform_share": Number(0, 1),
 }
+FIRST = {  # rows of first blocks, where they are too few to begin with for good
+    "first_rows": Either(Csr(("n_first", "n_features"), "float"), Array("float", ("n_first", "n_features"))),
+    "first_members": Csr(("n_first", "n_columns"), "int8", low=1, high=1),
+    "first_weights": Array("float", ("n_first",), above=0),
+    "n_begun": Integer(1),
+}
 
 
 def linear_schema(name: str, coordinates: Mapping[str, Spec], optional: tuple[str, ...] = ()) -> Schema:
@@ -103,8 +113,9 @@ def linear_schema(name: str, coordinates: Mapping[str, Spec], optional: tuple[st
         "unit": Number(above=0),
         **coordinates,
         **CALIBRATION,
+        **FIRST,
     }
-    return of_rows(entries, (*optional, *CALIBRATION), check=_check_ties)
+    return of_rows(entries, (*optional, *CALIBRATION, *FIRST), check=_check_ties)
 
 
 def _check_ties(state: Mapping[str, Any]) -> None:
@@ -117,12 +128,16 @@ def _check_ties(state: Mapping[str, Any]) -> None:
         raise Misfit("must have a sum of weights where steps are averaged, and only there")
     if state.get("temperature") is not None and "uniform_share" not in state:
         raise Misfit("must have a uniform share where it has a temperature")
+    if 0 < len(FIRST.keys() & state.keys()) < len(FIRST):
+        raise Misfit("must have labels and weights of its first rows")
+    if "first_rows" in state and state["first_rows"].dtype != state["weights"].dtype:
+        raise Misfit("must have its first rows in the precision of its weights")
     if state["steps_to_zero"] is not None and state["horizon"] is not None:
         raise Misfit("must have steps that fall in one way")
 
 
 class Resumable:
-    """A linear classifier that goes on learning after a file as if it had never left, but for first rows kept."""
+    """A linear classifier that goes on learning after a file as if it had never left."""
 
     random_state: Any
     history_: dict[str, list[float]]
@@ -130,6 +145,8 @@ class Resumable:
     held_out_accuracy_: float
     _calibration: Calibration | None
     _coding: Coding
+    _kept: Problem | None
+    _n_begun: int
     _objective: Objective
     _settled: dict[str, Any]
     _state: State
@@ -150,6 +167,7 @@ class Resumable:
             "report_": {**self.report_, "seconds": {}},  # equal fits give equal files
             "temperature": None if self._calibration is None else self._calibration.temperature,
             "uniform_share": 0.0 if self._calibration is None else self._calibration.uniform_share,
+            **({} if self._kept is None else first_entries(self._kept, self._n_begun)),
             **learning_entries(self._state),
             **self._coordinate_entries(),
         }
@@ -174,6 +192,8 @@ class Resumable:
         self.held_out_accuracy_ = state.get("held_out_accuracy_", float("nan"))
         temperature = state.get("temperature")  # older files have none
         self._calibration = None if temperature is None else Calibration(temperature, state["uniform_share"])
+        if "first_rows" in state:
+            self._kept, self._n_begun = first_problem(state), state["n_begun"]
         self._settled = settled_of(as_fitted)
         if isinstance(self._settled["random_state"], np.random.RandomState):
             self._settled["random_state"] = self.random_state  # one generator, which was written twice
@@ -183,6 +203,28 @@ def settled_of(estimator: Any) -> dict[str, Any]:
     """The parameters that may not change any more."""
     parameters = estimator.get_params(deep=False)
     return {name: value for name, value in parameters.items() if name not in FREE_LATER}
+
+
+def first_entries(kept: Problem, n_begun: int) -> dict[str, Any]:
+    """Rows of first blocks that count, with labels and weights, and how many of them learning began with."""
+    members, rows = csr_array(kept.labels.members[kept.ids]), kept.rows.take(kept.ids)
+    if issparse(rows):
+        rows = csr_array(rows)
+        rows.sum_duplicates()
+    return {
+        "first_rows": rows,
+        "first_members": members,
+        "first_weights": kept.weights[kept.ids],
+        "n_begun": n_begun,
+    }
+
+
+def first_problem(state: Mapping[str, Any]) -> Problem:
+    """The rows that `first_entries` came from."""
+    coding, ids = Coding(state["classes_"], state["multilabel"]), np.arange(len(state["first_weights"]))
+    labels = Labels(state["first_members"], len(coding.classes), coding.multilabel)
+    groups = number_groups(None, len(ids))
+    return Problem(RowSource(state["first_rows"]), labels, state["first_weights"], groups, ids, state["unit"])
 
 
 def learning_entries(state: State) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from nearboost.base.progress import Advance, silent
 from nearboost.linear.descent import Schedule, State, run_pass
 from nearboost.linear.objectives import Objective
-from nearboost.linear.projection import Projection
-from nearboost.linear.rows import Problem
+from nearboost.linear.projection import Projection, narrow
+from nearboost.linear.rows import Block, Problem
 
 PATIENCE = 3  # passes without an improvement after which learning stops
 MOST_HALVINGS = 50
@@ -23,7 +23,7 @@ LOOKED_AT = 1024  # rows whose risk is measured after the last pass
 class EvaluationRows:
     """Rows in their coordinates, on which accuracy and risk are measured."""
 
-    def __init__(self, problem: Problem, rows: NDArray[np.int64], Z: NDArray[Any], objective: Objective) -> None:
+    def __init__(self, problem: Problem, rows: NDArray[np.int64], Z: Block, objective: Objective) -> None:
         self.problem, self.rows, self.Z, self.objective = problem, rows, Z, objective
         self.weights = problem.weights[rows]
 
@@ -39,7 +39,7 @@ class EvaluationRows:
 
     def scores(self, V: NDArray[Any]) -> NDArray[Any]:
         """Of each row, one column for each class."""
-        return self.Z[:, : len(V)] @ V.astype(self.Z.dtype, copy=False)
+        return narrow(self.Z, len(V)) @ V.astype(self.Z.dtype, copy=False)
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,17 @@ class SampleMoment:
         return np.asarray(squares.sum(axis=0), dtype=np.float64).ravel()
 
 
+class RowMoment(SampleMoment):
+    """XXᵀ/n instead, which has the same eigenvalues."""
+
+    def __init__(self, sample: Block) -> None:
+        super().__init__(sample)
+        self.n_features = sample.shape[0]
+
+    def times(self, directions: NDArray[Any]) -> NDArray[Any]:
+        return self.sample @ (self.sample.T @ directions)
+
+
 def measure_moment(
     rows: RowSource,
     sample: NDArray[np.integer],
@@ -201,8 +212,10 @@ def leading_eigenpairs(moment: Moment, rank: int) -> tuple[NDArray[np.float64], 
 
         values, vectors = eigh(moment.matrix, driver="evd")  # faster than its driver for some of the eigenvalues
         values, vectors = values[-rank:], vectors[:, -rank:]
-    elif isinstance(moment, SampleMoment) and moment.sample.shape[0] <= SMALL:
+    elif isinstance(moment, SampleMoment) and moment.sample.shape[0] <= max(SMALL // 2, min(SMALL, 4 * rank)):
         values, vectors = _decompose_few(moment.sample, rank)
+    elif isinstance(moment, SampleMoment) and moment.sample.shape[0] < n:
+        values, vectors = _through_rows(moment.sample, *_search(RowMoment(moment.sample), rank))
     else:
         values, vectors = _search(moment, min(rank, n))
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -211,12 +224,19 @@ def leading_eigenpairs(moment: Moment, rank: int) -> tuple[NDArray[np.float64], 
 
 
 def _decompose_few(sample: Block, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenpairs of SᵀS from those of the smaller SSᵀ: v = Sᵀu/√λ."""
+    """Eigenpairs of SᵀS from those of the smaller SSᵀ."""
     products = sample @ sample.T
     products = products.toarray() if issparse(products) else products
     values, vectors = np.linalg.eigh(products.astype(np.float64))
-    values, vectors = np.maximum(values[-rank:], 0.0), sample.T @ vectors[:, -rank:]
-    return values, vectors / np.sqrt(np.where(values > 0, values, 1.0))
+    return _through_rows(sample, values[-rank:], vectors[:, -rank:])
+
+
+def _through_rows(
+    sample: Block, values: NDArray[np.float64], vectors: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """An eigenvector v = Sᵀu/√λ of SᵀS for each u of SSᵀ."""
+    values = np.maximum(values, 0.0)
+    return values, (sample.T @ vectors) / np.sqrt(np.where(values > 0, values, 1.0))
 
 
 def _search(moment: Moment, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

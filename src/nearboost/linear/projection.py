@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
-from nearboost.linear.coordinates import Coordinates
-from nearboost.linear.rows import Problem
+from nearboost.linear.coordinates import Coordinates, WithRemainder
+from nearboost.linear.rows import Block, Problem
 
 ROWS_AT_ONCE = 2048
 LEAST_ROOM = 2.0**24  # bytes to work in, however little memory there is for what is kept
@@ -22,7 +21,7 @@ CHUNK, POOL = 16, 16_384  # rows read in one go, and rows that are mixed before 
 class ShuffledRows:
     """Rows in the order of a pass: row ``rows[i]`` of all has its coordinates in ``Z[places[i]]``."""
 
-    Z: NDArray[Any]
+    Z: Block
     places: NDArray[np.int64]
     rows: NDArray[np.int64]
 
@@ -30,6 +29,11 @@ class ShuffledRows:
         """Parts of so many rows, in order."""
         parts = [slice(start, start + n_rows) for start in range(0, len(self.rows), n_rows)]
         return [replace(self, places=self.places[part], rows=self.rows[part]) for part in parts]
+
+
+def narrow(Z: Block, width: int) -> Block:
+    """The first coordinates of rows."""
+    return Z if Z.shape[1] == width else Z[:, :width]
 
 
 class Projection:
@@ -46,7 +50,7 @@ class Projection:
     ) -> None:
         self.problem, self.coordinates, self.n_jobs = problem, coordinates, n_jobs
         self.n_coordinates = len(coordinates.second_moments)
-        row_bytes = self.n_coordinates * problem.rows.dtype.itemsize
+        row_bytes = coordinates.numbers(problem.rows) * problem.rows.dtype.itemsize
         room = max(memory, LEAST_ROOM) / row_bytes  # in rows
         self.pool = int(np.clip(room / 4, 1, POOL))
         self.at_once = int(np.clip(room / 16, 1, ROWS_AT_ONCE))  # in each thread
@@ -54,14 +58,16 @@ class Projection:
 
     def first(self, rank: int) -> "Projection":
         """The leading coordinates of the rows that are kept."""
-        narrow = copy(self)
-        narrow.coordinates = self.coordinates.first(rank)
-        narrow.n_coordinates = len(narrow.coordinates.second_moments)
-        return narrow
+        leading = copy(self)
+        leading.coordinates = self.coordinates.first(rank)
+        leading.n_coordinates = len(leading.coordinates.second_moments)
+        return leading
 
-    def project(self, ids: NDArray[np.int64], verbose: int = 0) -> NDArray[Any]:
+    def project(self, ids: NDArray[np.int64], verbose: int = 0) -> Block:
         """Coordinates of some rows, given in rising order."""
         rows = self.problem.rows
+        if isinstance(self.coordinates, WithRemainder):
+            return self.coordinates.project(rows.take(ids))
         Z = np.empty((len(ids), self.n_coordinates), dtype=rows.dtype)
 
         def fill(start: int) -> None:
@@ -73,11 +79,11 @@ class Projection:
             map_in_threads(fill, starts, self.n_jobs if len(starts) > 1 else 1, advance)
         return Z
 
-    def thinned(self, most: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    def thinned(self, most: int) -> tuple[NDArray[np.int64], Block]:
         """About so many rows, spread evenly, and their coordinates."""
         every = max(1, len(self.problem.ids) // min(most, self.pool))
         rows = self.problem.ids[::every]
-        return rows, self.project(rows) if self.kept is None else self.kept[::every, : self.n_coordinates]
+        return rows, self.project(rows) if self.kept is None else narrow(self.kept[::every], self.n_coordinates)
 
     def shuffled(self, batch_size: int, generator: np.random.Generator) -> Iterator[ShuffledRows]:
         """All rows, in parts that hold whole batches but for the last."""

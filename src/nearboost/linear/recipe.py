@@ -6,13 +6,14 @@ from typing import Protocol
 
 import numpy as np
 
+from nearboost.linear.choice import Setting
 from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.descent import Metric, PassOptions
 from nearboost.linear.objectives import Objective
 from nearboost.linear.rows import Problem
 
-FEWEST_PASSES, MOST_PASSES = 5, 100
-ENOUGH_ROWS = 128_000  # rows seen in all passes together, where they are few
+FEWEST_PASSES, MOST_PASSES = 5, 40
+ENOUGH_ROWS = 32_000  # rows seen in all passes together, where they are few
 
 
 class Method(Protocol):
@@ -23,6 +24,10 @@ class Method(Protocol):
 
     def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:
         """The diagonal of the metric in these coordinates."""
+
+    def narrowed(self, coordinates: Coordinates, start: Setting, free: set[str]) -> tuple[Setting, set[str]]:
+        """Where the choice starts in these coordinates, and what of the free is still to be chosen."""
+        return start, free
 
 
 @dataclass(frozen=True)

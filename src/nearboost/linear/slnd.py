@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from nearboost.base.entries import Array, Fields, Misfit, Number
 from nearboost.base.progress import progress_bar
@@ -14,10 +15,10 @@ from nearboost.base.validation import check_choice, check_not_negative, check_po
 from nearboost.linear.blocks import BlockwiseLinearClassifier
 from nearboost.linear.choice import RANKS, Setting
 from nearboost.linear.classifier import NO_HISTORY
-from nearboost.linear.coordinates import Coordinates, Eigenvectors
+from nearboost.linear.coordinates import Coordinates, Eigenvectors, WithRemainder
 from nearboost.linear.descent import FixedMetric, Metric, Schedule, State
 from nearboost.linear.kept import Figures, linear_schema
-from nearboost.linear.moments import draw_sample, leading_eigenpairs, measure_moment, standardize
+from nearboost.linear.moments import SMALL, draw_sample, leading_eigenpairs, measure_moment, standardize
 from nearboost.linear.objectives import Objective
 from nearboost.linear.projection import Projection
 from nearboost.linear.recipe import Method, Recipe
@@ -27,6 +28,8 @@ from nearboost.linear.training import Training
 
 SCALINGS = ("none", "standard")
 FIRST_RANK, FIRST_DAMPING = 256, 0.01  # where the choice starts
+FIRST_FACTOR_BESIDE = 0.5  # of the step, where the remainder is learned as well
+LEADING = 16  # eigenvectors of wide sparse rows, whose remainder is learned as well
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,10 @@ class LowRankNewton(Method):
     rank: int | None
     n_samples: int | None
     intercept: bool
+    remainder: bool = False  # of wide sparse rows is learned as well
 
     def coordinates(self, problem: Problem, recipe: Recipe) -> dict[str, Coordinates]:
+        whole = self.remainder and issparse(problem.rows.X) and problem.rows.n_features > SMALL
         sample = draw_sample(problem.ids, self.n_samples, recipe.options.seed)
         moment, factor = measure_moment(
             problem.rows,
@@ -49,15 +54,21 @@ class LowRankNewton(Method):
             n_jobs=recipe.n_jobs,
         )
         n_features, found = problem.rows.n_features, dict[str, Coordinates]()
+        rank = self.rank or (LEADING if whole else max(RANKS))
         for scaling in self.scalings:  # "none" before "standard", which changes the moment
             centre, scale = np.zeros(n_features), np.ones(n_features)
             if scaling == "standard":
                 moment, centre, scale = standardize(moment, self.intercept)
-            values, vectors = leading_eigenpairs(moment, max(RANKS) if self.rank is None else self.rank)
+            values, vectors = leading_eigenpairs(moment, rank)
             self._check(len(values))
             vectors[-1:] -= (centre / scale) @ vectors[:n_features] if self.intercept else 0.0
             vectors[:n_features] *= factor / scale[:, np.newaxis]
-            found[scaling] = Eigenvectors(vectors, values, self.intercept)
+            if whole:
+                scales = np.append(factor / scale, 1.0) if self.intercept else factor / scale
+                about_zero = moment.diagonal() / scales**2
+                found[scaling] = WithRemainder(vectors, values, scales, about_zero, self.intercept)
+            else:
+                found[scaling] = Eigenvectors(vectors, values, self.intercept)
         return found
 
     def _check(self, n_directions: int) -> None:
@@ -72,8 +83,17 @@ class LowRankNewton(Method):
             )
 
     def metric(self, coordinates: Coordinates, objective: Objective, damping: float) -> Metric:
-        moments = coordinates.second_moments
-        return FixedMetric((1.0 / (objective.curvature * (moments + damping * moments[0])))[:, np.newaxis])
+        assert isinstance(coordinates, Eigenvectors | WithRemainder)
+        moments = coordinates.eigenvalues
+        rates = 1.0 / (objective.curvature * (moments + damping * moments[0]))
+        if isinstance(coordinates, WithRemainder):
+            rates = coordinates.with_rates(rates, rates[-1])
+        return FixedMetric(rates[:, np.newaxis])
+
+    def narrowed(self, coordinates: Coordinates, start: Setting, free: set[str]) -> tuple[Setting, set[str]]:
+        if not isinstance(coordinates, WithRemainder):
+            return start, free
+        return replace(start, factor=start.factor and FIRST_FACTOR_BESIDE), free - {"rank", "damping"}
 
 
 class SLNDClassifier(BlockwiseLinearClassifier):
@@ -92,10 +112,12 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         of more than 1,024 features, a mean square of 1). None tries both on held-out rows where the step is chosen
         too, and is "none" where that is given.
     rank : int or None, default=None
-        Number of eigenvectors. None chooses it on held-out rows, at most 512.
+        Number of eigenvectors, beyond which nothing is learned. None chooses it on held-out rows, at most 512. Of
+        sparse rows of more than 1,024 features None takes 16, and learns what they leave out as well, at the rate
+        of the last one, without making rows dense (not with ``average`` or ``step="theory"``).
     damping : float or None, default=None
         μ in D + μ D₁: directions whose second moment is below this fraction of the largest learn more slowly. 0 is
-        the published method; None chooses it on held-out rows.
+        the published method; None chooses it on held-out rows, or takes 0.01 where rank 16 is taken.
     hessian_samples : int or None, default=None
         Number of rows, drawn from all, that the second moments are measured on. None means 10,000, or all if
         fewer.
@@ -106,7 +128,7 @@ class SLNDClassifier(BlockwiseLinearClassifier):
     epsilon : float, default=0.5
         ε of eq. (C.8), between 0 and 1.
     max_passes : int or None, default=None
-        Maximum number of passes over the rows. None means 5, or more for few rows (at most 100); 1 for "theory".
+        Maximum number of passes over the rows. None means 5, or more for few rows (at most 40); 1 for "theory".
     batch_size : int, default=64
         Rows per step.
     balanced : bool, default=False
@@ -197,12 +219,13 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         "SLNDClassifier",
         {
             "eigenvalues_": Array("float64", ("n_coordinates",), above=0),
-            "vectors": Array("float64", (None, "n_coordinates")),
+            "vectors": Array("float64", ("n_inputs", "n_coordinates")),
+            "feature_scales": Array("float64", ("n_inputs",), above=0),  # of wide sparse rows
             "diagnostics_": Fields(
                 {"gamma": Figures(), "negative_steps": Number(0, 1), "largest_rise": Number(finite=False)}
             ),
         },
-        optional=("diagnostics_",),
+        optional=("diagnostics_", "feature_scales"),
     )
     _named_steps = ("auto", "theory")
 
@@ -253,7 +276,8 @@ class SLNDClassifier(BlockwiseLinearClassifier):
 
     def _method(self) -> Method:
         tried = SCALINGS if self.scaling is None and self.step == "auto" else (self._scaling(),)
-        return LowRankNewton(tried, self.rank, self.hessian_samples, self.fit_intercept)
+        remainder = self.rank is None and self.step != "theory" and not self.average
+        return LowRankNewton(tried, self.rank, self.hessian_samples, self.fit_intercept, remainder)
 
     def _scaling(self) -> str:
         return self.scaling or "none"
@@ -312,8 +336,15 @@ class SLNDClassifier(BlockwiseLinearClassifier):
 
     def _describe(self, state: State, setting: Setting, *others: Any) -> None:
         super()._describe(state, setting, *others)
-        self.eigenvalues_ = state.coordinates.second_moments
+        assert isinstance(state.coordinates, Eigenvectors | WithRemainder)
+        self.eigenvalues_ = state.coordinates.eigenvalues
         self._tell_choice()
+
+    def _set_weights(self, state: State, V: Any) -> None:
+        super()._set_weights(state, V)
+        coordinates = self._state.coordinates
+        if isinstance(coordinates, WithRemainder):  # as a file keeps it
+            self._state.V = coordinates.of_features(self.coef_.T, self.intercept_)
 
     def _tell_choice(self) -> None:
         self.rank_, self.damping_ = len(self.eigenvalues_), self.report_["damping"]
@@ -321,17 +352,27 @@ class SLNDClassifier(BlockwiseLinearClassifier):
 
     def _coordinate_entries(self) -> dict[str, Any]:
         coordinates = self._state.coordinates
+        if isinstance(coordinates, WithRemainder):
+            along = self._state.V[len(coordinates.scale) :]
+            return {"vectors": coordinates.vectors, "weights": along, "feature_scales": coordinates.scale}
         assert isinstance(coordinates, Eigenvectors)
         return {"vectors": coordinates.vectors}
 
     def _resume(self, state: Mapping[str, Any], objective: Objective) -> tuple[Coordinates, Metric]:
         if len(state["vectors"]) != state["n_features_in_"] + self.fit_intercept:
             raise Misfit("must have a row of eigenvectors for each feature, and one for the constant")
-        coordinates = Eigenvectors(state["vectors"], state["eigenvalues_"], bool(self.fit_intercept))
+        vectors, eigenvalues, intercept = state["vectors"], state["eigenvalues_"], bool(self.fit_intercept)
+        coordinates: Coordinates = Eigenvectors(vectors, eigenvalues, intercept)
+        if "feature_scales" in state:
+            scales = state["feature_scales"]
+            coordinates = WithRemainder(vectors, eigenvalues, scales, np.full(len(scales), np.nan), intercept)
         return coordinates, self._method().metric(coordinates, objective, state["report_"]["damping"])
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         super().restore_model_state(state)
+        coordinates = self._state.coordinates
+        if isinstance(coordinates, WithRemainder):
+            self._state.V = coordinates.of_features(self.coef_.T, self.intercept_)
         self._tell_choice()
 
     def check_parameters(self) -> None:

@@ -21,14 +21,14 @@ from nearboost.problem.held_out import SHARE
 
 Array = NDArray[np.float64]
 
-FEW = 512  # rows, up to which all folds choose and judge
-ENOUGH_JUDGED = 1_024  # rows, of more
+FEW = 512  # rows, up to which all folds judge, and those that choose are measured apart
+ENOUGH_CHOOSE, ENOUGH_JUDGED = 200, 1_024  # rows that choose of few, and that judge of more
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The setting, the folds that chose it or may stop learning, the folds that are to judge it, and its trials,
-    with what the folds that chose it said."""
+    """The setting, the folds that chose it or may stop learning, the folds that are to judge it then, and its
+    trials, with what the folds that chose it said."""
 
     setting: Setting
     deciding: list[NDArray[np.int64]]
@@ -76,6 +76,7 @@ class Training:
 
     def choose(self, start: Setting, free: set[str]) -> Choice:
         """Choose what is free, on rows held out."""
+        start, free = self.method.narrowed(self.coordinates[start.scaling], start, free)
         choice = Choice(start.within(self._moments), *self._deal())
         if free and choice.deciding:
             choice = self._try_settings(choice, start, free)
@@ -83,15 +84,13 @@ class Training:
         return choice
 
     def _deal(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-        """Folds that choose and folds that judge. All fifths do both where rows are few. Else one fifth chooses,
-        and so many of the other tenths judge as are needed; of very many rows one part chooses, another judges."""
-        parts = self.problem.deal_parts(self.recipe.options.seed)
+        """Folds that choose, and folds that only judge: of few rows so many fifths as are needed choose and the
+        others judge, else one fifth chooses and so many of the others judge as are needed."""
+        n_rows, parts = len(self.problem.ids), self.problem.deal_parts(self.recipe.options.seed)
         fifths = [np.sort(np.concatenate(parts[fold::SHARE])) for fold in range(min(SHARE, len(parts)))]
-        if self.few:
-            return fifths, fifths
-        others = [part for place, part in enumerate(parts) if place % SHARE]
-        n_judges = -(-ENOUGH_JUDGED * len(parts) // len(self.problem.ids))
-        return fifths[:1], others[:n_judges]
+        n_deciding = -(-ENOUGH_CHOOSE * SHARE // n_rows) if self.few else 1
+        n_judging = SHARE if self.few else -(-ENOUGH_JUDGED * SHARE // n_rows)
+        return fifths[:n_deciding], fifths[n_deciding:][:n_judging]
 
     def _apart(self, part: NDArray[np.int64]) -> Mapping[str, Coordinates]:
         """Coordinates that know nothing of some rows. Of many rows nobody learns much from the span of a few, and
@@ -104,10 +103,11 @@ class Training:
         A ``step`` that was given is that with which the passes over all rows did not diverge.
         """
         recipe, setting, folds = self.recipe, choice.setting, choice.judging
+        known = choice.verdicts if self.few else []
+        if self.few and not known:
+            folds = choice.deciding + folds
         if recipe.step is not None:
             self.recipe = recipe = replace(recipe, step=step)
-        if folds is choice.deciding and choice.verdicts:
-            return pool(choice.verdicts)
 
         def judge(part: NDArray[np.int64]) -> Verdict | None:
             coordinates = self._apart(part)[setting.scaling].first(setting.rank)
@@ -115,7 +115,8 @@ class Training:
             return fold.judge(setting, self.begin)
 
         with progress_bar("Judging", len(folds), recipe.verbose) as advance:
-            verdicts = [one for one in map_in_threads(judge, folds, recipe.n_jobs, advance) if one is not None]
+            new = map_in_threads(judge, folds, recipe.n_jobs, advance)
+        verdicts = known + [one for one in new if one is not None]
         self._tick("judging")
         return pool(verdicts) if sum(len(verdict.held_out.rows) for verdict in verdicts) else None
 

@@ -87,7 +87,7 @@ class Labels:
             right = (scores[:, 0] > 0) == (self.classes(rows) > 0)
         else:
             right = scores.argmax(axis=1) == self.classes(rows)
-        return float(np.average(right, weights=weights))
+        return min(1.0, float(weights @ right / weights.sum()))
 
     def take(self, rows: NDArray[np.integer] | slice) -> "Labels":
         """The labels of some rows."""
