@@ -68,6 +68,11 @@ def picture(png: bytes) -> Response:
     return Response(png, media_type="image/png")
 
 
+def small_picture(jpeg: bytes) -> Response:
+    """A JPEG picture."""
+    return Response(jpeg, media_type="image/jpeg")
+
+
 def download(content: str | bytes, name: str, kind: str = "text/csv; charset=utf-8") -> Response:
     """A file to keep; the name is quoted, whatever is in it."""
     attached = f"attachment; filename*=UTF-8''{quote(name, safe='')}"

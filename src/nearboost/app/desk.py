@@ -1,6 +1,6 @@
 """What one run of the app has open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
@@ -9,6 +9,7 @@ from starlette.responses import Response
 from nearboost.app.door import WEEK, cookies_named
 from nearboost.base.words import printable
 from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.jobs import Jobs
 from nearboost.cells.project import Project
 
 PERSON = "nearboost-who"
@@ -26,11 +27,14 @@ class Desk:
         Its labels.
     may_read_images : bool
         Whether somebody on this machine named the image folders, or has agreed to them.
+    jobs : Jobs, default=Jobs()
+        What is being trained or counted.
     """
 
     project: Project
     annotations: AnnotationStore
     may_read_images: bool
+    jobs: Jobs = field(default_factory=Jobs)
 
 
 def desk_of(request: Request) -> Desk:

@@ -100,3 +100,13 @@ def whole(value: Any, name: str) -> int:
     if type(value) is not int or not 0 <= value <= LARGEST:
         raise UsageError(f"{name} must be a whole number of 0 or more.")
     return value
+
+
+def asked_number(request: Request, name: str, otherwise: int) -> int:
+    """A whole number behind the question mark of an address; without it, what it is otherwise."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return otherwise
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise UsageError(f"{name} must be a whole number of 0 or more.")
+    return int(text)

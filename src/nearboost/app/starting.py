@@ -9,7 +9,7 @@ from nearboost.app.desk import Desk
 from nearboost.app.door import Address
 from nearboost.app.serving import Tell, run_app
 from nearboost.base.errors import UsageError
-from nearboost.cells.project_labels import open_store
+from nearboost.cells.project_labels import export_labels, open_store
 from nearboost.cells.trust import knows_folders
 from nearboost.cells.writing import opened_for_writing
 
@@ -52,7 +52,12 @@ def open_desk(folder: Path) -> Iterator[Desk]:
         What is open.
     """
     with opened_for_writing(folder) as project, open_store(project) as store:
-        yield Desk(project, store, may_read_images=knows_folders(project))
+        desk = Desk(project, store, may_read_images=knows_folders(project))
+        try:
+            yield desk
+        finally:
+            desk.jobs.close()
+            export_labels(project, store)
 
 
 def checked_host(host: str) -> str:

@@ -107,6 +107,16 @@ class AnnotationStore(AnnotationLog):
             self._class(class_id)
         return self._change(who, "label", cells, {"class": class_id, "to_check": 0}, places or {})
 
+    def label_each(self, who: str, cells: Mapping[Cell, int], places: Places | None = None) -> list[CellLabel]:
+        """Give each of some cells a class of its own, in one step."""
+        for class_id in set(cells.values()):
+            self._class(class_id)
+        with self.step(who, "confirm") as step:
+            for class_id in sorted(set(cells.values())):
+                mine = [cell for cell, wanted in cells.items() if wanted == class_id]
+                self._write_changes(step, mine, {"class": class_id, "to_check": 0}, places or {})
+        return [self._label_of(cell) for cell in cells]
+
     def exclude(
         self, who: str, cells: Iterable[Cell], excluded: bool = True, places: Places | None = None
     ) -> list[CellLabel]:

@@ -102,6 +102,24 @@ def describe_project(
     return work.gather(made)
 
 
+def describe_cells_of(project: Project) -> str:
+    """Describe the cells of a project with the settings of the last call, or the usual ones.
+
+    Parameters
+    ----------
+    project : Project
+        A project that was segmented.
+
+    Returns
+    -------
+    str
+        A sentence about what came of it.
+    """
+    rows, skipped = describe_project(project)
+    left = f"; {len(skipped)} fields were left out" if skipped else ""
+    return f"{len(rows):,} cells are described{left}."
+
+
 def known_rows(project: Project) -> CellRows | None:
     """The cells of a project, if all of them are described; nothing is made.
 

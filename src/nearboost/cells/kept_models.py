@@ -101,7 +101,7 @@ def _problem(model: Model, project: Project, file: Path) -> str:
     return ""
 
 
-def activate_model(project: Project, name: str) -> None:
+def activate_model(project: Project, name: str) -> str:
     """Predict with another of the kept models from now on.
 
     Parameters
@@ -110,9 +110,14 @@ def activate_model(project: Project, name: str) -> None:
         The project.
     name : str
         Of its file, see `kept_models`.
+
+    Returns
+    -------
+    str
+        A sentence.
     """
-    file = _file_of(project, name)
-    predict_project(project, file)
+    predict_project(project, _file_of(project, name))
+    return f"{name} predicts from now on."
 
 
 def _file_of(project: Project, name: str) -> Path:

@@ -8,6 +8,7 @@ from nearboost.cells.annotations import AnnotationStore
 from nearboost.cells.field_shapes import shape_of
 from nearboost.cells.project import Project
 from nearboost.cells.project_labels import begin_masks
+from nearboost.cells.saying import said_of
 
 
 def label_cells(
@@ -60,6 +61,37 @@ def exclude_cells(
         What holds of these cells now, on the disk.
     """
     return store.exclude(who, cells, excluded, _begun(project, store, cells))
+
+
+def confirm_cells(project: Project, store: AnnotationStore, who: str, cells: Sequence[Cell]) -> list[CellLabel]:
+    """Give cells the class that the active model says of each, in one step.
+
+    Parameters
+    ----------
+    project : Project
+        Whose cells they are.
+    store : AnnotationStore
+        Its annotations.
+    who : str
+        The person.
+    cells : sequence of Cell
+        Each with the event last seen of it.
+
+    Returns
+    -------
+    list of CellLabel
+        What holds of these cells now, on the disk.
+    """
+    said, numbers = said_of(project), {one.name: one.id for one in store.classes()}
+    wanted = {}
+    for cell in cells:
+        found = None if said is None else said.of(cell.image, cell.object)
+        if found is None:
+            raise UsageError("There is no prediction to confirm; train a model first.")
+        if found[0] not in numbers:
+            raise UsageError(f"The model says {found[0]!r}, which is no class any more; add it, or train anew.")
+        wanted[cell] = numbers[found[0]]
+    return store.label_each(who, wanted, _begun(project, store, cells))
 
 
 def settle_label(project: Project, store: AnnotationStore, who: str, unplaced: int, cell: Cell | None) -> None:

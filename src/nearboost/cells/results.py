@@ -11,6 +11,7 @@ from nearboost.base.errors import UsageError
 from nearboost.cells.annotations import AnnotationStore
 from nearboost.cells.files import read_table
 from nearboost.cells.labels import format_labels
+from nearboost.cells.measures import ratio_name
 from nearboost.cells.pipeline import read_pipeline
 from nearboost.cells.project import LABELS, Project
 from nearboost.cells.project_labels import labels_digest, present_labels
@@ -31,8 +32,8 @@ class Curve:
 
     Attributes
     ----------
-    plate, compound, readout : str
-        What it is of.
+    plate, compound, readout, title : str
+        What it is of, and its readout in words.
     z_prime : float or None
         Of the controls.
     z_prime_note : str
@@ -50,6 +51,7 @@ class Curve:
     plate: str
     compound: str
     readout: str
+    title: str
     z_prime: float | None
     z_prime_note: str
     ec50: float | None
@@ -181,6 +183,19 @@ def download(project: Project, store: AnnotationStore, name: str) -> bytes:
     return _table(project, name).read_bytes()
 
 
+def title_of(readout: str) -> str:
+    """A readout in words.
+
+    >>> title_of("Share_round"), title_of("Mean_Math_RatioNucleiCytoplasm_stain"), title_of("other")
+    ('share of round', 'stain in the nucleus, as a multiple of the cytoplasm', 'other')
+    """
+    kind, _, name = readout.partition("_")
+    if kind == "Share":
+        return f"share of {name}"
+    ratio = name.removeprefix(ratio_name(""))
+    return f"{ratio} in the nucleus, as a multiple of the cytoplasm" if ratio != name else readout
+
+
 def _table(project: Project, name: str) -> Path:
     return project.folder / "tables" / name
 
@@ -229,6 +244,7 @@ def _curve(line: Line, wells: Sequence[Line]) -> Curve:
         line["plate"],
         line["compound"],
         line["readout"],
+        title_of(line["readout"]),
         line["z_prime"],
         line["z_prime_note"],
         fit.ec50,
