@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from nearboost.cells.saved_masks import mask_path, read_segmentation
 from nearboost.cells.scoring import pooled
 from nearboost.cells.segmenting import GivenMasks, segment_project
 from nearboost.cells.settings import SegmentationSettings
+from nearboost.cells.tables import write_cells
 from nearboost.datasets import DataError
 
 SETTINGS = SegmentationSettings(20.0)
@@ -132,6 +134,13 @@ def test_the_same_twice_is_told(plate, tmp_path):
         lambda c: c.update(pixel_size=0),
         lambda c: c.update(project="median"),
         lambda c: c.update(pattern=5),
+        lambda c: c["fields"][0].update(number=2**70),
+        lambda c: c["fields"][0].update(number=float("inf")),
+        lambda c: c["fields"][0]["files"]["nuclei"].update(path="a\0b"),
+        lambda c: [
+            c["channels"].update({"a b": "x"}),
+            [one["files"].update({"a b": one["files"]["stain"]}) for one in c["fields"]],
+        ],
     ],
 )
 def test_damaged_files_are_refused(plate, tmp_path, change):
@@ -177,13 +186,31 @@ def test_a_broken_field_is_skipped(plate, tmp_path):
         read_segmentation(project, project.fields[1])
 
 
-def test_a_damaged_record_is_made_anew(segmented):
+def test_damaged_records_are_made_anew(segmented):
     project = open_project(segmented)
     record = mask_path(project, project.fields[2], "record.json")
     before = record.read_bytes()
-    record.write_text("{")
-    assert not segment_project(project, SegmentationSettings()).skipped
-    assert record.read_bytes() == before
+    changes = ({"unstained": 3}, {"unstained": ["x"]}, {"cells": -1}, {"cells": 1e308}, {"floor": "x"}, {"key": 5})
+    for damaged in ("{", *(json.dumps(json.loads(before) | one) for one in changes)):
+        record.write_text(damaged)
+        assert not segment_project(project, SegmentationSettings()).skipped
+        assert record.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts here")
+def test_names_of_files_that_are_no_text(plate, tmp_path):
+    images = tmp_path / "images"
+    images.mkdir()
+    for kind in ("nuclei", "stain"):
+        shutil.copy(
+            plate / "images" / f"demo_A01_s1_{kind}.tif",
+            os.fsencode(images) + b"/\xff_A01_s1_%s.tif" % kind.encode(),
+        )
+    project = create_project(tmp_path / "p", [images]).project
+    assert open_project(tmp_path / "p").fields[0].place.plate == r"\udcff"
+    segment_project(project, SETTINGS)
+    files = write_cells(project, describe_project(project).rows, h5ad=True)
+    assert all(file.stat().st_size for file in files)
 
 
 def test_given_masks_keep_their_numbers(plate, tmp_path):

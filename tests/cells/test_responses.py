@@ -35,7 +35,7 @@ def test_intervals_hold_the_truth():
 @pytest.mark.parametrize(
     ("doses", "answers", "match"),
     [
-        ([1, 2, 3], [0.1, 0.5, 0.9], "3 doses above 0 are too few"),
+        ([1, 2, 3], [0.1, 0.5, 0.9], "3 of the doses are above 0; a curve takes 5"),
         (DOSES, np.full(len(DOSES), 0.5), "the same at all doses"),
         (DOSES, np.random.default_rng(1).normal(size=len(DOSES)), "does not change|outside|near"),
         (DOSES, 0.1 + 0.001 * DOSES, "outside of the doses"),

@@ -21,6 +21,7 @@ from nearboost.base.images import (
     upright,
 )
 from nearboost.base.validation import check_choice
+from nearboost.base.words import counted
 
 GREY_OR_COLOR = (
     "MINISBLACK",
@@ -80,7 +81,8 @@ class Planes:
         stacked = stacked.reshape(-1, *stacked.shape[-3:])
         if plane is not None:
             if not 0 <= plane < len(stacked):
-                raise ImageError(f"{self.name} has {len(stacked)} planes and none numbered {plane}; count from 0.")
+                has = counted(len(stacked), "plane")
+                raise ImageError(f"{self.name} has {has} and none numbered {plane}; count from 0.")
             return np.asarray(stacked[plane])
         if len(stacked) == 1:
             return np.asarray(stacked[0])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nearboost.base.errors import UsageError
 from nearboost.base.images import ImageError
 from nearboost.base.planes import Planes, read_planes
-from nearboost.cells.patterns import NUCLEI, STAIN, Pattern, Place
+from nearboost.cells.patterns import NUCLEI, STAIN, Pattern, Place, as_unicode
 from nearboost.cells.segmentation import check_picture
 from nearboost.datasets import DataError
 from nearboost.datasets.dataset import join_names
@@ -84,7 +84,7 @@ def sort_files(paths: Sequence[str], pattern: Pattern | None, roles: Mapping[str
         if said is None:
             skipped[path] = f"its name does not fit the pattern {pattern.name}; rename it or give another pattern."
             continue
-        place = Place(said.get("plate", ""), said.get("well", ""), said.get("site", ""))
+        place = Place(*(as_unicode(said.get(name, "")) for name in Place._fields))
         files = by_place.setdefault(place, {})
         channels.setdefault(place, set()).add(said.get("channel", ""))
         if "channel" not in said:
@@ -103,7 +103,7 @@ def sort_files(paths: Sequence[str], pattern: Pattern | None, roles: Mapping[str
 
 
 def _own_place(path: str) -> Place:
-    return Place("", "", path.rpartition(".")[0])
+    return Place("", "", as_unicode(path.rpartition(".")[0]))
 
 
 def _incomplete(files: Mapping[str, Sequence[str]], roles: Mapping[str, str], channels: Sequence[str]) -> str:

@@ -23,6 +23,11 @@ class Place(NamedTuple):
         return " ".join(filter(None, (self.plate, self.well, self.site and f"site {self.site}"))) or "a field"
 
 
+def as_unicode(name: str) -> str:
+    """A name that every table can hold: bytes of a file's name that are no text are written out."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
+
+
 @dataclass(frozen=True)
 class Pattern:
     """How names are read.

@@ -16,10 +16,11 @@ from nearboost.base.image_set import hash_file
 from nearboost.cells.fields import Pictures, Reading, read_field
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.layout import EMPTY, Layout, read_layout
-from nearboost.cells.patterns import NUCLEI, Place
+from nearboost.cells.patterns import NUCLEI, Place, as_unicode
 from nearboost.datasets import DataError
 
 FORMAT = 1
+LARGEST_NUMBER = 2**31 - 1  # of an image
 FILE, PIPELINE, LAYOUT, LABELS = "project.json", "pipeline.json", "layout.csv", "labels.csv"
 
 
@@ -204,17 +205,17 @@ def open_project(folder: Path) -> Project:
     try:
         fields = tuple(_field_of_json(one) for one in content["fields"])
         reading = _reading_of_json(content)
-        folders = tuple(map(str, content["image_folders"]))
+        folders = tuple(_as_text(one) for one in content["image_folders"])
         numbers = {str(one): int(number) for one, number in content["numbers"].items()}
         sound = all(
             file.folder in range(len(folders)) and set(one.files) == set(reading.roles) and _is_below(file.path)
             for one in fields
             for file in one.files.values()
         )
-        numbered = {one.number for one in fields if one.number > 0}
+        numbered = {one.number for one in fields if 0 < one.number <= LARGEST_NUMBER}
         if not sound or len(numbered) < len(fields) or not isinstance(content["pattern"], str | None):
             raise ValueError
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise DataError(
             f"{folder / FILE} is damaged; restore it from a copy, or make the project anew."
         ) from error
@@ -226,13 +227,20 @@ def _reading_of_json(content: dict[str, Any]) -> Reading:
     """How files become pictures, if these are settings that `create_project` would take."""
     roles = {str(role): str(channel) for role, channel in content["channels"].items()}
     project, plane, size = content["project"], content["plane"], content["pixel_size"]
-    if NUCLEI not in roles or project not in (None, "max", "mean"):
+    if NUCLEI not in roles or not all(map(str.isidentifier, roles)) or project not in (None, "max", "mean"):
         raise ValueError
     if plane is not None and (type(plane) is not int or plane < 0):
         raise ValueError
     if size is not None and not 0 < size < inf:
         raise ValueError
     return Reading(roles, project, plane, size)
+
+
+def _as_text(given: Any) -> str:
+    """A text that may be (part of) the name of a file."""
+    if not isinstance(given, str) or "\0" in given:
+        raise ValueError
+    return given
 
 
 def _is_below(path: str) -> bool:
@@ -248,13 +256,13 @@ def _field_as_json(one: Field) -> dict[str, Any]:
 
 def _field_of_json(given: Any) -> Field:
     files = {
-        str(role): ImageFile(int(file["folder"]), str(file["path"]), str(file["sha256"]))
+        str(role): ImageFile(int(file["folder"]), _as_text(file["path"]), str(file["sha256"]))
         for role, file in given["files"].items()
     }
     place = given["place"]
     return Field(
         int(given["number"]),
-        Place(str(place["plate"]), str(place["well"]), str(place["site"])),
+        Place(*(as_unicode(place[name]) for name in Place._fields)),
         files,
         str(given["content"]),
     )

@@ -145,7 +145,7 @@ def fit_dose(doses: ArrayLike, answers: ArrayLike) -> DoseFit:
     x, y = x[sound], y[sound]
     tested = np.unique(x[x > 0])
     if len(tested) < LEAST_DOSES:
-        return DoseFit(note=f"{len(tested)} doses above 0 are too few for a curve; {LEAST_DOSES} are needed.")
+        return DoseFit(note=f"{len(tested)} of the doses are above 0; a curve takes {LEAST_DOSES}.")
     if np.ptp(y) == 0:
         return DoseFit(note="the answer is the same at all doses.")
     best = _least_squares(x, y, tested)

@@ -1,5 +1,6 @@
 """What segmentation leaves on disk: masks, outlines, a record of each field, and the light of plates."""
 
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from nearboost.cells.fields import Pictures, list_images
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.filters import Picture
 from nearboost.cells.illumination import corrected
-from nearboost.cells.masks import numbers_of, read_labels, write_labels
+from nearboost.cells.masks import LARGEST_LABEL, numbers_of, read_labels, write_labels
 from nearboost.cells.outlines import draw_outlines
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.project import Field, Project
@@ -83,7 +84,16 @@ def read_record(project: Project, one: Field) -> dict[str, Any] | None:
         record = read_json(path, f"{path} is gone.")
     except DataError:  # damaged: it promises nothing
         return None
-    return record if {"key", "cells", "unstained", "floor"} <= set(record) else None
+    return record if _is_record(record) else None
+
+
+def _is_record(given: dict[str, Any]) -> bool:
+    """Whether a record says what `write_segmentation` writes; another one promises nothing."""
+    key, cells, unstained, floor = (given.get(name) for name in ("key", "cells", "unstained", "floor"))
+    numbers = [cells, *unstained] if isinstance(unstained, list) else [None]
+    wholes = all(type(number) is int and 0 <= number <= LARGEST_LABEL for number in numbers)
+    level = floor is None or (type(floor) in (int, float) and isfinite(floor))
+    return wholes and level and isinstance(key, str) and "floor" in given
 
 
 def is_empty(project: Project, one: Field) -> bool:
