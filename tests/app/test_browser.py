@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import tifffile
 
 from app.talking import free_port, running
 from browsing import CONTRAST
@@ -15,6 +16,7 @@ from cells.labelled import name_classes
 from cli.calling import program
 from nearboost.cells.annotation_records import Cell
 from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.creating import create_project
 from nearboost.cells.labelling import label_cells
 from nearboost.cells.project_labels import carry_labels, open_store
 from nearboost.cells.saved_masks import mask_path, read_segmentation, write_segmentation
@@ -360,3 +362,56 @@ NAMELESS = """
     || label.trim() || one.getAttribute("role") === "status");
 }).map((one) => one.outerHTML.slice(0, 80))
 """
+
+PIXEL = """
+([x, y]) => {
+  const canvas = document.getElementById("canvas");
+  const dots = canvas.width / canvas.clientWidth;
+  return Array.from(canvas.getContext("2d").getImageData(Math.round(x * dots), Math.round(y * dots), 1, 1).data);
+}
+"""
+
+
+@pytest.mark.parametrize("size", [1600, pytest.param(8000, marks=pytest.mark.slow)])
+def test_large_fields_come_in_tiles(size, tmp_path, visitor):
+    """Only what is seen is asked for, coarse from afar and whole from near, and it stands in its place."""
+    picture = np.full((size, size), 100, np.uint16)
+    spot = slice(size * 3 // 4, size * 3 // 4 + 40)
+    picture[spot, spot] = 1000
+    (tmp_path / "images").mkdir()
+    tifffile.imwrite(tmp_path / "images" / "P_A01_s1_nuclei.tif", picture)
+    create_project(tmp_path / "project", [tmp_path / "images"], roles={"nuclei": "nuclei"})
+    with running(tmp_path / "project") as app:
+        page = visitor.enter(app.entrance)
+        visitor.be(ADA)
+        app.cookies = {one["name"]: one["value"] for one in visitor.context.cookies()}
+        shown = {"channels": {"nuclei": {"low": 0, "high": 1000, "colour": "#ffffff"}}}
+        app.write("/api/display", {"display": shown})
+        visitor.open("/fields/1", page)
+        page.wait_for_load_state("networkidle")
+
+        def tiles():
+            return {url.partition("?")[0].partition("/nuclei/")[2] for url in visitor.asked if "/tiles/" in url}
+
+        afar = tiles()
+        assert len(afar) <= 4, "the whole field in little"
+        assert not any(one.startswith("0/") for one in afar)
+        box = page.locator("#canvas").bounding_box()
+        scale = min(box["width"], box["height"]) / size
+        middle = size * 3 // 4 + 20
+        at = [
+            (box["width"] - scale * size) / 2 + scale * middle,
+            (box["height"] - scale * size) / 2 + scale * middle,
+        ]
+        assert page.evaluate(PIXEL, at)[0] > 200
+        page.mouse.move(box["x"] + at[0], box["y"] + at[1])
+        for _ in range(12):
+            page.mouse.wheel(0, -400)
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(300)
+        near = tiles() - afar
+        assert any(one.startswith("0/") for one in near)
+        assert len(near) <= 60, "of 256, where the field is 8,000 pixels wide"
+        assert page.evaluate(PIXEL, at)[:3] == [255, 255, 255]
+        corner = [at[0] - 35 * 32, at[1]] if at[0] > 35 * 32 else [1, 1]
+        assert page.evaluate(PIXEL, corner)[0] < 30
