@@ -365,9 +365,10 @@ NAMELESS = """
 
 PIXEL = """
 ([x, y]) => {
-  const canvas = document.getElementById("canvas");
-  const dots = canvas.width / canvas.clientWidth;
-  return Array.from(canvas.getContext("2d").getImageData(Math.round(x * dots), Math.round(y * dots), 1, 1).data);
+  const shown = document.getElementById("canvas");
+  const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  copy.drawImage(shown, -x * shown.width / shown.clientWidth, -y * shown.height / shown.clientHeight);
+  return Array.from(copy.getImageData(0, 0, 1, 1).data);
 }
 """
 
@@ -405,7 +406,7 @@ def test_large_fields_come_in_tiles(size, tmp_path, visitor):
         ]
         assert page.evaluate(PIXEL, at)[0] > 200
         page.mouse.move(box["x"] + at[0], box["y"] + at[1])
-        for _ in range(12):
+        for _ in range(5):
             page.mouse.wheel(0, -400)
         page.wait_for_load_state("networkidle")
         page.wait_for_timeout(300)
@@ -413,5 +414,5 @@ def test_large_fields_come_in_tiles(size, tmp_path, visitor):
         assert any(one.startswith("0/") for one in near)
         assert len(near) <= 60, "of 256, where the field is 8,000 pixels wide"
         assert page.evaluate(PIXEL, at)[:3] == [255, 255, 255]
-        corner = [at[0] - 35 * 32, at[1]] if at[0] > 35 * 32 else [1, 1]
-        assert page.evaluate(PIXEL, corner)[0] < 30
+        assert page.evaluate(PIXEL, [1, 1])[0] < 30, "the ground is dark"
+        page.close()

@@ -21,8 +21,8 @@ from nearboost.pages.rendering import common_script, style_sheet
 # Modules with ROUTES, and what the bar calls their page; those without a name have none.
 PAGES = {
     **{"entrance": "", "asking": "", "steps": "", "working": ""},
-    **{"plate": "Plate", "field": "", "unplaced": "", "classes": "Classes"},
-    **{"gallery": "Gallery", "train": "Train", "results": "Results"},
+    **{"plate": "Plate", "field": "", "gallery": "Gallery", "train": "Train", "results": "Results"},
+    **{"classes": "Classes", "unplaced": ""},
 }
 FIRST = "/plate"
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
