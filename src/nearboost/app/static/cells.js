@@ -89,8 +89,8 @@ export function paintCells(context, viewer, cells, { display, chosen, current })
   for (const one of chosen) stroke(context, one.path, "#fff", 2.5 * line + 2 / view.scale, []);
   for (const one of chosen) stroke(context, one.path, "#000", line, [4 / view.scale, 4 / view.scale]);
   if (current) {
-    stroke(context, current.path, "#000", 3 * line + 4 / view.scale, []);
-    stroke(context, current.path, "#fff", 2 * line + 2 / view.scale, []);
+    stroke(context, current.path, "#000", line + 5 / view.scale, []);
+    stroke(context, current.path, "#fff", line + 3 / view.scale, []);
     if (display.outlines) paintOutline(context, current, line, display.predictions);
   }
   context.setTransform(dots, 0, 0, dots, 0, 0);
