@@ -53,8 +53,10 @@ def test_own_pattern():
 def test_what_is_missing_or_twice_is_told():
     names = ["p_A01_s1_1.tif", "p_A02_s1_1.tif", "p_A02_s1_2.tif", "x/p_A02_s1_2.tif", "odd.tif"]
     names += ["p_A03_s1_1.tif", "p_A03_s1_2.tif", "p_A03_s1_9.tif"]  # another channel is no mistake
+    names += ["p_A03_s1_1_cp_masks.png", "masks/p_A03_s1_2 Object Identities.tif"]  # masks are no mistakes either
     found = sort_files(names, PRESETS["plain"], ROLES)
     assert [field.place.well for field in found.fields] == ["A03"]
+    assert len(found.skipped) == 3
     assert "no file of channel 2 (stain)" in found.skipped["p A01 site 1"]
     assert "p_A02_s1_2.tif and x/p_A02_s1_2.tif are both" in found.skipped["p A02 site 1"]
     assert "does not fit the pattern plain" in found.skipped["odd.tif"]

@@ -1,9 +1,9 @@
 """Fields: one picture for each channel of a place, from files by their names."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +92,8 @@ def sort_files(paths: Sequence[str], pattern: Pattern | None, roles: Mapping[str
                 files.setdefault(role, []).append(path)
         elif said["channel"] in one_channel:
             files.setdefault(one_channel[said["channel"]], []).append(path)
+    pictures = {PurePosixPath(path).stem for path in paths if path not in skipped}
+    skipped = {path: why for path, why in skipped.items() if not _is_named_after(path, pictures)}
     fields = []
     for place in sorted(by_place):
         why = _incomplete(by_place[place], roles, sorted(channels[place]))
@@ -104,6 +106,12 @@ def sort_files(paths: Sequence[str], pattern: Pattern | None, roles: Mapping[str
 
 def _own_place(path: str) -> Place:
     return Place("", "", as_unicode(path.rpartition(".")[0]))
+
+
+def _is_named_after(path: str, pictures: Set[str]) -> bool:
+    """Whether a file is named after a picture, as masks beside it are: something follows that is no letter."""
+    stem = PurePosixPath(path).stem
+    return any(stem[:at] in pictures for at, letter in enumerate(stem) if not letter.isalnum())
 
 
 def _incomplete(files: Mapping[str, Sequence[str]], roles: Mapping[str, str], channels: Sequence[str]) -> str:

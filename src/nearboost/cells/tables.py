@@ -73,7 +73,10 @@ def predict_project(
     """
     file = model or active_model(project)
     if file is None:
-        raise DataError(f"{project.folder} has no model; train one, or give --model FILE.")
+        raise DataError(
+            f"{project.folder} has no model; train one with nearboost cells train, or take another project's with "
+            "nearboost cells predict --model FILE."
+        )
     loaded = open_cell_model(file)
     rows, skipped = describe_project(project, n_jobs=n_jobs, verbose=verbose)
     check_alike(loaded, project, file)
