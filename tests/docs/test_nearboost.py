@@ -48,7 +48,8 @@ def bounds():
         f"more than {enough} features, or as many as rows",
         (
             f"principal components, {enough} of them; where there are more than {learning.WIDE}, up to "
-            f"{scaling.MOST_COMPONENTS:,} are tried as a further metric"
+            f"{scaling.MOST_COMPONENTS:,} are tried as two further metrics, ε of "
+            + " and ".join(f"{metric.shrinkage:g}" for metric in choosing.WIDE_METRICS)
         ),
     )
     yield "values beyond 10⁶ deviations", "count as that"
@@ -67,7 +68,7 @@ def test_what_the_steps_say():
     said = [
         f"ρ from {ridges[0]:g} to {ridges[-1]:g}",
         f"penalty from {penalties[0]:g} to {penalties[-1]:g}",
-        f"t = 1 … {code_heads.N_TERMS},  λ = {code_heads.REGULARIZATION}",
+        f"t = 1 … {code_heads.N_TERMS},  λ = {code_heads.REGULARIZATION} (on a sphere {code_heads.ON_SPHERE})",
         f"t = {stacking.EQUAL_AT} / ({stacking.EQUAL_AT} + m)",
         f"{scaling.N_KNOTS} knots",
         f"at least {learning.LEAST_LANDMARKS} and two a class",

@@ -7,11 +7,13 @@ from nearboost.ensemble import code_heads
 from nearboost.ensemble.code_heads import (
     FARTHEST,
     N_TERMS,
+    ON_SPHERE,
     QUERIES_AT_ONCE,
     REGULARIZATION,
     SCORES_AT_ONCE,
     CodedRows,
     pieces_of,
+    to_sphere,
 )
 from reference import stack as reference
 
@@ -30,23 +32,26 @@ def problem(n_rows=90, n_features=6, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("mode", ["all", "vote nearby", "classes nearby"])
+@pytest.mark.parametrize("mode", ["all", "vote nearby", "classes nearby", "on a sphere"])
 def test_heads(mode, seed, monkeypatch):
     X, classes, weight, groups, Q, own = problem(seed=seed)
+    on_sphere = mode == "on a sphere"
+    if on_sphere:
+        X, Q = to_sphere(X), to_sphere(Q)
     vote_near = class_near = None
-    if mode != "all":
+    if mode.endswith("nearby"):
         monkeypatch.setattr(code_heads, "MOST_FOR_ALL", 50)
         monkeypatch.setattr(code_heads, "N_NEAR", 11)
         vote_near = 11
     if mode == "classes nearby":
         monkeypatch.setattr(code_heads, "MOST_GAPS", 1)
         class_near = 11
-    coded = CodedRows(X, classes, 4, weight)
+    coded = CodedRows(X, classes, 4, weight, on_sphere)
     codes = coded.code(coded.halves(Q), groups, own)
     vote, residual = coded.scores(codes)
     for i, q in enumerate(Q):
         allowed = np.flatnonzero(groups != own[i])
-        args = q, allowed, REGULARIZATION, N_TERMS
+        args = q, allowed, ON_SPHERE if on_sphere else REGULARIZATION, N_TERMS
         np.testing.assert_allclose(vote[i], reference.vote(X, classes, weight, *args, vote_near), atol=1e-6)
         np.testing.assert_allclose(residual[i], reference.residual(X, classes, *args, class_near), atol=1e-5)
         picked = coded.order[np.append(codes.voters[i], codes.members[i][codes.members[i] >= 0])]

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearboost import N3Classifier, NearBoostClassifier
+from nearboost.models import load, save
 
 FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": "a code may take a repeated row twice, a weighted one once",
@@ -96,6 +97,7 @@ def test_report_tells_what_was_tried_and_chosen(digits):
     for step, candidate, loss in report.tried:
         best[step] = min(best.get(step, (np.inf, "")), (loss, candidate))
     assert report.chosen["metric"] == best["metric"][1]
+    assert not report.chosen["metric"].endswith("on a sphere")  # brightness tells digits apart
     assert report.chosen["linear"] == best["linear"][1]
     assert best["heads together"][0] < best["head alone"][0]
     assert set(report.seconds) == {"scaling", "coordinates", "metric", "linear", "weights", "refit"}
@@ -203,6 +205,41 @@ def test_explanations_add_up_where_residuals_are_roundings():
     scores = model.decision_function(X[:40])
     totals = [one.total() for one in model.explain(X[:40])]
     np.testing.assert_allclose(totals, scores, atol=1e-5 * np.ptp(scores))
+
+
+def of_any_brightness(n_rows, seed):
+    """Patterns of twenty classes, some rows faint and some bright."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % 20
+    patterns = np.random.default_rng(9).normal(size=(20, 40))[y] + 1.5 * rng.normal(size=(n_rows, 40))
+    return rng.uniform(0.1, 1.9, size=(n_rows, 1)) * patterns, y
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_prototypes": 0.2}])
+def test_angles_are_compared_where_lengths_tell_nothing(settings, tmp_path):
+    X, y = of_any_brightness(500, 0)
+    Q, _ = of_any_brightness(40, 1)
+    model = NearBoostClassifier(**settings).fit(X, y)
+    assert model.report_.chosen["metric"].endswith("on a sphere")
+    rows = model._answers.coded.rows
+    if not settings:
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)
+    scores = model.decision_function(Q)
+    totals = [one.total() for one in model.explain(Q)]
+    np.testing.assert_allclose(totals, scores, atol=1e-5 * np.ptp(scores))
+    save(model, tmp_path / "model.nb")
+    np.testing.assert_array_equal(load(tmp_path / "model.nb").decision_function(Q), scores)
+    np.testing.assert_array_equal(NearBoostClassifier(**settings, n_jobs=1).fit(X, y).decision_function(Q), scores)
+
+
+def test_a_file_from_before_compares_lengths(tmp_path):
+    """Files of models that knew no sphere do not say whether they use one."""
+    X, y = blobs()
+    model = NearBoostClassifier().fit(X, y)
+    state = {name: value for name, value in model.model_state().items() if name != "on_sphere"}
+    before = NearBoostClassifier()
+    before.restore_model_state(state)
+    np.testing.assert_array_equal(before.decision_function(X), model.decision_function(X))
 
 
 def test_ranked_and_rejected(digits):

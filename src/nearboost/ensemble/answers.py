@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.ensemble.code_heads import NARROW, CodedRows, Codes
+from nearboost.ensemble.code_heads import NARROW, CodedRows, Codes, to_sphere
 from nearboost.ensemble.scaling import Components, Scaling
 from nearboost.ensemble.stacking import centred
 from nearboost.metric.landmarks import gaussian_kernel
@@ -53,6 +53,8 @@ class Answers:
             rows, landmarks, matrix = (one.astype(np.float64) for one in (rows, landmarks, matrix))
         kernel = gaussian_kernel(rows[:, : landmarks.shape[1]], landmarks, self.gamma)
         mapped = (kernel if self.of_kernel else rows[:, : len(matrix)]) @ matrix + self.offset
+        if self.coded.on_sphere:
+            mapped = to_sphere(mapped)
         return mapped.astype(np.float32, copy=False), kernel
 
     def look_at(self, X: NDArray[np.floating]) -> "Looks":

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from nearboost.base.threads import map_in_threads
 from nearboost.ensemble.answers import HEADS
-from nearboost.ensemble.code_heads import CodedRows, pieces_of
+from nearboost.ensemble.code_heads import CodedRows, pieces_of, to_sphere
 from nearboost.ensemble.linear_head import (
     PENALTIES,
     RIDGES,
@@ -44,9 +44,10 @@ class Metric(NamedTuple):
     space: str
     shrinkage: float
     rest: float
+    on_sphere: bool = False
 
     def __str__(self) -> str:
-        return f"{self.space}, shrinkage {self.shrinkage:g}, rest {self.rest:g}"
+        return f"{self.space}, shrinkage {self.shrinkage:g}, rest {self.rest:g}" + ", on a sphere" * self.on_sphere
 
 
 METRICS = (
@@ -58,7 +59,10 @@ METRICS = (
     Metric("kernel", 0.5, 0.25),
     Metric("kernel", 0.5, 0.5),
 )
-WIDE_METRICS = (Metric("wide", 0.5, 0.5),)  # of long descriptors, whose tail helps the residual
+WIDE_METRICS = (
+    Metric("wide", 0.5, 0.5),
+    Metric("wide", 0.75, 0.5),
+)  # of long descriptors, whose tail helps the residual
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,8 @@ class Space:
         directions, _ = found.directions(metric.shrinkage, metric.rest)
         offset = (-found.mean @ directions).astype(np.float32)
         matrix = directions.astype(np.float32)
-        return self.rows[:, : self.width] @ matrix + offset, matrix, offset
+        mapped: Rows = self.rows[:, : self.width] @ matrix + offset
+        return to_sphere(mapped) if metric.on_sphere else mapped, matrix, offset
 
 
 @dataclass
@@ -195,7 +200,7 @@ class CrossFit:
         """Vote and residual of held-out rows, by all rows of other groups."""
         mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants(metric.space, fold), metric)
         data = self.data
-        coded = CodedRows(mapped, data.classes, data.n_classes, data.weight)
+        coded = CodedRows(mapped, data.classes, data.n_classes, data.weight, metric.on_sphere)
         return coded_scores(coded, mapped, held, data.groups, data.groups)
 
     def prototype_heads(self, metric: Metric, fold: int, share: float, seed: int) -> NDArray[np.float32]:
@@ -203,18 +208,24 @@ class CrossFit:
         held, data = self.folds[fold], self.data
         mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants(metric.space, fold), metric)
         learned = data.without(held)
-        coded, _ = class_centres(mapped[learned], data.classes[learned], data.n_classes, share, seed)
+        own = mapped[learned], data.classes[learned], data.n_classes
+        coded, _ = class_centres(*own, share, seed, metric.on_sphere)
         nobody = np.zeros(len(coded.rows), dtype=np.int32)
         return coded_scores(coded, mapped, held, nobody, np.full(len(data), -1, dtype=np.int32))
 
     def choose_metric(self) -> tuple[Metric, NDArray[np.float32]]:
         """The metric with the least log-loss of vote and residual, and these on all folds.
 
-        All are tried on some rows of one fold, the best two on all folds.
+        All are tried on some rows of one fold, and the best that is not of the kernel once more with rows of
+        length 1: of pixels and their like, angles tell more than lengths. The best two are tried on all folds.
         """
-        few, tried = len(self.data) < FEW_ROWS, (*METRICS, *WIDE_METRICS) if "wide" in self.spaces else METRICS
+        few, tried = len(self.data) < FEW_ROWS, [*METRICS, *WIDE_METRICS] if "wide" in self.spaces else [*METRICS]
         screened = self.folds if few else [self.folds[0][:SCREENED_ROWS]]
-        losses = self._losses(tried, screened, "metric" if few else "metric, one fold")
+        step = "metric" if few else "metric, one fold"
+        losses = self._losses(tried, screened, step)
+        flat = min((i for i, one in enumerate(tried) if one.space != "kernel"), key=lambda i: losses[i][0])
+        tried.append(tried[flat]._replace(on_sphere=True))
+        losses += self._losses(tried[-1:], screened, step)
         best = sorted(range(len(tried)), key=lambda i: losses[i][0])[:2]
         finalists = [tried[i] for i in best]
         full = [losses[i] for i in best] if few else self._losses(finalists, self.folds, "metric")

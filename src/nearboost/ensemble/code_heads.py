@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 REGULARIZATION, N_TERMS = 0.3, 12
+ON_SPHERE = 0.1  # the regularization there: what tells rows of one length apart is finer
 MOST_FOR_ALL = 1_500  # rows; beyond, the vote is among the nearest
 N_NEAR = 100
 MOST_GAPS = 2**27  # numbers, of distances within classes: half a gigabyte
@@ -20,9 +21,15 @@ Rows = NDArray[np.float32]
 Groups = NDArray[np.int32]
 
 
-def term_weights() -> NDArray[np.float32]:
+def term_weights(regularization: float) -> NDArray[np.float32]:
     """w_t = λ/(1+λ)^t."""
-    return (REGULARIZATION * (1 + REGULARIZATION) ** -np.arange(1.0, N_TERMS + 1)).astype(np.float32)
+    return (regularization * (1 + regularization) ** -np.arange(1.0, N_TERMS + 1)).astype(np.float32)
+
+
+def to_sphere(rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Rows of length 1; what has no length stays 0."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
 
 @dataclass(frozen=True)
@@ -43,18 +50,24 @@ class CodedRows:
     classes : class number of each row
     n_classes : number of classes; one without rows counts as the farthest
     weight : what each row counts in the vote
+    on_sphere : whether queries are of length 1, and the rows too or centres of such
     """
 
     def __init__(
-        self, rows: Rows, classes: NDArray[np.integer], n_classes: int, weight: NDArray[np.float64]
+        self,
+        rows: Rows,
+        classes: NDArray[np.integer],
+        n_classes: int,
+        weight: NDArray[np.float64],
+        on_sphere: bool = False,
     ) -> None:
         self.order = np.argsort(classes, kind="stable")
         self.rows = np.ascontiguousarray(rows[self.order])
         self.classes, self.n_classes = classes[self.order], n_classes
-        self.weight = weight[self.order]
+        self.weight, self.on_sphere = weight[self.order], on_sphere
         self._measured = Measured(self.rows)
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=n_classes))])
-        self.terms = term_weights()
+        self.terms = term_weights(ON_SPHERE if on_sphere else REGULARIZATION)
         everything = np.array([0, len(rows)])
         self._all_rows: PartsWithGaps | NearbyParts
         self._by_class: PartsWithGaps | NearbyParts

@@ -163,12 +163,12 @@ class Learner:
         space, of_kernel = spaces[metric.space], metric.space == "kernel"
         mapped, matrix, offset = space.mapped(space.discriminants(space.moments), metric)
         if self.n_prototypes is None:
-            coded = CodedRows(mapped, self.data.classes, self.data.n_classes, self.data.weight)
+            coded = CodedRows(mapped, self.data.classes, self.data.n_classes, self.data.weight, metric.on_sphere)
             representatives = np.arange(len(mapped))
         else:
             seed = int(self.generator.randint(2**31 - 1))
             coded, representatives = class_centres(
-                mapped, self.data.classes, self.data.n_classes, self._share, seed
+                mapped, self.data.classes, self.data.n_classes, self._share, seed, metric.on_sphere
             )
         if components is not None and metric.space != "wide":
             components = components.first(ENOUGH_COMPONENTS)

@@ -10,10 +10,10 @@ Indices = NDArray[np.int64]
 
 
 def class_centres(
-    rows: NDArray[np.float32], classes: Indices, n_classes: int, share: float, seed: int
+    rows: NDArray[np.float32], classes: Indices, n_classes: int, share: float, seed: int, on_sphere: bool
 ) -> tuple[CodedRows, Indices]:
     """Centres of each class, and the row nearest to each centre."""
     clusters = cluster_classes(rows, classes, max(1, round(share * len(rows))), seed)
     centres = cluster_means(rows, clusters.of_row).astype(np.float32)
-    coded = CodedRows(centres, classes[clusters.nearest], n_classes, np.ones(len(centres)))
+    coded = CodedRows(centres, classes[clusters.nearest], n_classes, np.ones(len(centres)), on_sphere)
     return coded, clusters.nearest

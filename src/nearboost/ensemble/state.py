@@ -72,7 +72,9 @@ SCHEMA: Schema = of_rows(
         "chosen_steps": ListOf(Text(), "n_chosen"),  # in the header, for whoever reads that alone
         "chosen": ListOf(Text(), "n_chosen"),
         "notes": ListOf(Text()),
+        "on_sphere": Flag(),
     },
+    ("on_sphere",),
     check=check_answers,
 )
 
@@ -105,6 +107,7 @@ def collect(model: Any) -> dict[str, Any]:
         "linear": answers.linear,
         "stack": answers.stack,
         "rows": coded.rows,
+        "on_sphere": coded.on_sphere,
         "row_classes": coded.classes,
         "row_weights": coded.weight,
         "representatives": model._representatives[coded.order],
@@ -130,7 +133,13 @@ def restore(model: Any, state: Mapping[str, Any]) -> None:
         state["offset"],
         state["linear"],
         state["stack"],
-        CodedRows(state["rows"], state["row_classes"], len(state["classes_"]), state["row_weights"]),
+        CodedRows(
+            state["rows"],
+            state["row_classes"],
+            len(state["classes_"]),
+            state["row_weights"],
+            state.get("on_sphere", False),
+        ),
     )
     model._representatives = state["representatives"][model._answers.coded.order]
     model._landmark_rows = state["landmark_rows"]
