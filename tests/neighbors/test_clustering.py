@@ -44,3 +44,16 @@ def test_equal_rows_make_fewer_clusters():
     assert 2 <= len(clusters.nearest) <= 6
     np.testing.assert_array_equal(np.unique(clusters.of_row), np.arange(len(clusters.nearest)))
     np.testing.assert_array_equal(classes[clusters.nearest][clusters.of_row], classes)
+
+
+def test_of_several_starts_the_closest_counts():
+    rows = np.random.default_rng(3).standard_normal((400, 2)).astype(np.float32)
+    classes = np.arange(400) % 2
+
+    def spread(n_starts):
+        of_row = cluster_classes(rows, classes, 24, seed=0, n_starts=n_starts).of_row
+        return np.square(rows - cluster_means(rows, of_row)[of_row]).sum()
+
+    spreads = [spread(n_starts) for n_starts in (1, 2, 4, 8)]
+    assert spreads == sorted(spreads, reverse=True)
+    assert spreads[-1] < 0.97 * spreads[0]

@@ -24,6 +24,7 @@ from nearboost.problem.held_out import mark_rows
 from nearboost.problem.targets import ExampleWeights, TrainingSet
 
 Rows = NDArray[np.floating]
+STARTS, FEW = 5, 10_000  # of the search for clusters, of so many rows
 MOST_ENTRIES, LEAST_ROWS = 4_000_000, 256  # of lists of neighbours at a time
 
 
@@ -61,8 +62,9 @@ def find_centroids(data: TrainingSet, weights: ExampleWeights, n_wanted: int, me
     check_map(data.X)
     averaged = data.X / row_norms(data.X)[:, np.newaxis] if metric == "cosine" else np.asarray(data.X)
     counted = np.flatnonzero(weights.product > 0)
+    n_starts = STARTS if len(counted) <= FEW else 1
     counted = counted[np.argsort(mark_rows(data.X[counted]), kind="stable")]
-    clusters = cluster_classes(as_small(averaged[counted]), data.labels.classes()[counted], n_wanted, seed)
+    clusters = cluster_classes(as_small(averaged[counted]), data.labels.classes()[counted], n_wanted, seed, n_starts)
     nearest = counted[clusters.nearest]
     order = np.argsort(nearest)
     of_row = np.full(len(data.X), -1, dtype=np.int32)

@@ -98,22 +98,34 @@ class Clusters(NamedTuple):
     nearest: NDArray[np.int64]
 
 
-def cluster_classes(rows: NDArray[Any], classes: NDArray[np.integer], n_clusters: int, seed: int) -> Clusters:
-    """So many clusters in all, or a few less, each of rows of one class; a class has as many as suits its size."""
+def cluster_classes(
+    rows: NDArray[Any], classes: NDArray[np.integer], n_clusters: int, seed: int, n_starts: int = 1
+) -> Clusters:
+    """So many clusters in all, or a few less, each of rows of one class; a class has as many as suits its size.
+
+    Of several starts the one counts whose rows are nearest to the means of their clusters.
+    """
     counts = share_out(np.bincount(classes), min(n_clusters, len(rows)))
     of_row, nearest = np.empty(len(rows), dtype=np.int32), np.empty(0, dtype=np.int64)
     for c in np.flatnonzero(counts):
         members = np.flatnonzero(classes == c)
-        _, labels = k_means(rows[members], int(counts[c]), seed, max_rounds=ROUNDS_IN_CLASSES, n_jobs=1)
-        labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)  # the last round may have emptied one
-        means = cluster_means(rows[members], labels)
-        gaps = np.square(rows[members] - means[labels]).sum(axis=1)
+        starts = (_cluster(rows[members], int(counts[c]), seed + start) for start in range(n_starts))
+        labels, gaps = min(starts, key=lambda found: float(found[1].sum()))
         by_gap = np.lexsort((gaps, labels))
         first = np.unique(labels[by_gap], return_index=True)[1]
         of_row[members] = len(nearest) + labels
         nearest = np.append(nearest, members[by_gap[first]])
     order = np.argsort(nearest)
     return Clusters(np.argsort(order).astype(np.int32)[of_row], nearest[order])
+
+
+def _cluster(
+    rows: NDArray[Any], n_clusters: int, seed: int
+) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
+    """The cluster of each row, and its squared distance to the cluster's mean."""
+    _, labels = k_means(rows, n_clusters, seed, max_rounds=ROUNDS_IN_CLASSES, n_jobs=1)
+    labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)  # the last round may have emptied one
+    return labels, np.square(rows - cluster_means(rows, labels)[labels]).sum(axis=1)
 
 
 def cluster_means(rows: NDArray[Any], of_row: NDArray[np.integer]) -> NDArray[np.float64]:
