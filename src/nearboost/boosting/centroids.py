@@ -64,7 +64,9 @@ def find_centroids(data: TrainingSet, weights: ExampleWeights, n_wanted: int, me
     counted = np.flatnonzero(weights.product > 0)
     n_starts = STARTS if len(counted) <= FEW else 1
     counted = counted[np.argsort(mark_rows(data.X[counted]), kind="stable")]
-    clusters = cluster_classes(as_small(averaged[counted]), data.labels.classes()[counted], n_wanted, seed, n_starts)
+    clusters = cluster_classes(
+        as_small(averaged[counted]), data.labels.classes()[counted], n_wanted, seed, n_starts
+    )
     nearest = counted[clusters.nearest]
     order = np.argsort(nearest)
     of_row = np.full(len(data.X), -1, dtype=np.int32)

@@ -119,9 +119,7 @@ def cluster_classes(
     return Clusters(np.argsort(order).astype(np.int32)[of_row], nearest[order])
 
 
-def _cluster(
-    rows: NDArray[Any], n_clusters: int, seed: int
-) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
+def _cluster(rows: NDArray[Any], n_clusters: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
     """The cluster of each row, and its squared distance to the cluster's mean."""
     _, labels = k_means(rows, n_clusters, seed, max_rounds=ROUNDS_IN_CLASSES, n_jobs=1)
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)  # the last round may have emptied one
