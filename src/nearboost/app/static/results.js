@@ -21,3 +21,4 @@ whenLabelsChange(async () => {
 });
 keys({ c: ["count the cells", count] });
 if (facts().job.state === "running") watch(place, facts().job).then((ended) => ended && ended.state === "done" && location.reload());
+document.body.dataset.ready = "true";
