@@ -152,13 +152,13 @@ def test_labels_without_a_mouse(app, visitor):
     wait_for_labels(page, app, 3)
     keys.press("Control+y")
     wait_for_labels(page, app, 4)
-    keys.press("v")
+    keys.press("a")
     keys.press("2")
     wait_for_labels(page, app, len(page.evaluate("fetch('/api/fields/2').then((r) => r.json())")["cells"]))
     assert set(labels_of(app).values()) == {2}
     keys.press("n")
     keys.press("0")
-    keys.press("w")
+    keys.press("x")
     page.get_by_text("is left out: wrong outline").wait_for()
 
 

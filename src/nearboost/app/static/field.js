@@ -3,6 +3,7 @@ import { classes, classOf, exclude, facts, keys, label, read, refresh, say, send
 import { Cells, isFree, paintCells, pathOf, stroke } from "./cells.js";
 import { drawCell, drawChannels, drawClasses, drawOutlines, drawWaiting } from "./panels.js";
 import { Viewer } from "./viewer.js";
+import { showVotes } from "./votes.js";
 
 const { number, before, after, display, tile } = facts();
 const canvas = document.getElementById("canvas");
@@ -42,7 +43,10 @@ function over(context, view) {
 const subjects = () => [...new Set([...chosen, ...(current ? [current] : [])])];
 
 function drawPanels() {
-  drawCell(document.getElementById("cell"), subjects(), current, { wrong: markWrong });
+  drawCell(document.getElementById("cell"), subjects(), current, {
+    wrong: markWrong,
+    votes: () => showVotes(document.getElementById("votes"), current),
+  });
   drawClasses(document.getElementById("classes"), cells?.all ?? [], give);
   drawWaiting(field?.waiting ?? [], { placing, show: showWaiting, place, discard });
 }
@@ -56,6 +60,7 @@ function redraw() {
 
 function go(cell, byKeys) {
   if (!cell) return;
+  if (cell !== current) document.getElementById("votes").hidden = true;
   current = cell;
   walking = byKeys;
   if (byKeys) viewer.show(cell.x, cell.y);
@@ -79,14 +84,14 @@ function clear() {
 function mark() {
   if (!current) return;
   if (!chosen.delete(current)) chosen.add(current);
-  say(`${chosen.size} cells are marked`);
+  say(`${chosen.size} cells are chosen`);
   redraw();
 }
 
 function choose(found) {
   for (const one of found) chosen.add(one);
   current = null;
-  say(`${chosen.size} cells are marked`);
+  say(`${chosen.size} cells are chosen`);
   redraw();
 }
 
@@ -245,9 +250,10 @@ keys({
   0: ["remove labels", ready(() => give(null))],
   n: ["next cell without a label", ready(() => go(cells.next(current, 1, isFree), true))],
   p: ["cell before without a label", ready(() => go(cells.next(current, -1, isFree), true))],
-  w: ["wrong outline: leave the cell out, or take it back in", ready(markWrong)],
-  m: ["mark the cell, to label several at once", ready(mark)],
-  v: ["mark all cells in sight", ready(chooseInView)],
+  x: ["wrong outline, or right again", ready(markWrong)],
+  Space: ["choose or leave out, to label several at once", ready(mark)],
+  a: ["choose all cells in sight", ready(chooseInView)],
+  v: ["who voted on this cell", ready(() => { if (current?.said) showVotes(document.getElementById("votes"), current); })],
   b: ["drag boxes around cells; Shift and a drag does it once", toggleBox],
   Escape: ["choose nothing", ready(clear)],
   "+": ["larger", ready(acts.in)],

@@ -3,12 +3,12 @@ import { ago, classOf, classes, element, swatch } from "./app.js";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 
-export function drawCell(place, them, current, { wrong }) {
+export function drawCell(place, them, current, { wrong, votes }) {
   if (!them.length) {
     place.replaceChildren(element("p", { class: "quiet" }, "Click a cell or press an arrow key; then 1 to 9 label it."));
     return;
   }
-  const button = element("button", { type: "button", "aria-pressed": String(them.every((one) => one.excluded)), onclick: wrong, title: "W" }, "Wrong outline");
+  const button = element("button", { type: "button", "aria-pressed": String(them.every((one) => one.excluded)), onclick: wrong, title: "X" }, "Wrong outline");
   if (them.length > 1 || !current) {
     place.replaceChildren(element("p", {}, `${them.length} cells are chosen.`), button);
     return;
@@ -23,7 +23,7 @@ export function drawCell(place, them, current, { wrong }) {
   place.replaceChildren(
     element("p", {}, element("strong", {}, `Cell ${current.object}`), current.excluded ? " is left out: wrong outline." : ""),
     element("dl", { class: "lines" }, ...lines.filter(([, told]) => told).map(([name, told]) => element("div", {}, element("dt", {}, name), element("dd", {}, ...told)))),
-    button);
+    element("p", { class: "row" }, button, current.said ? element("button", { type: "button", onclick: votes, title: "V" }, "Who voted") : null));
 }
 
 export function drawClasses(place, all, give) {

@@ -76,8 +76,8 @@ export class Viewer {
     const at = this.toScreen(x, y);
     const edge = Math.min(60, width / 6, height / 6);
     if (at.x > edge && at.y > edge && at.x < width - edge && at.y < height - edge) return;
-    this.view.x = x - width / 2 / this.view.scale;
-    this.view.y = y - height / 2 / this.view.scale;
+    this.view.x = inside(x - width / 2 / this.view.scale, width / this.view.scale, this.field.width);
+    this.view.y = inside(y - height / 2 / this.view.scale, height / this.view.scale, this.field.height);
     this.draw();
   }
 
@@ -198,6 +198,11 @@ export class Viewer {
     }
     this.bar = { length, wide };
   }
+}
+
+// Where a window begins so that it shows nothing beside the field; where the field is smaller, in its middle.
+function inside(begin, window, field) {
+  return window >= field ? (field - window) / 2 : Math.min(field - window, Math.max(0, begin));
 }
 
 // A grey picture in a colour.
