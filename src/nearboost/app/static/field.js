@@ -102,6 +102,12 @@ function chooseInView() {
 
 const walk = (right, down) => go(current ? cells.towards(current, right, down) : nearMiddle(), true);
 
+function goFree(by) {
+  const next = cells.next(current, by, isFree);
+  if (next) go(next, true);
+  else say("Every cell here has a label.");
+}
+
 function nearMiddle() {
   const { x, y } = viewer.toImage(viewer.size.width / 2, viewer.size.height / 2);
   const far = (one) => Math.hypot(one.x - x, one.y - y);
@@ -248,8 +254,8 @@ keys({
   ArrowDown: ["walk to the next cell that way", ready(() => walk(0, 1))],
   ...labels,
   0: ["remove labels", ready(() => give(null))],
-  n: ["next cell without a label", ready(() => go(cells.next(current, 1, isFree), true))],
-  p: ["cell before without a label", ready(() => go(cells.next(current, -1, isFree), true))],
+  n: ["next cell without a label", ready(() => goFree(1))],
+  p: ["cell before without a label", ready(() => goFree(-1))],
   x: ["wrong outline, or right again", ready(markWrong)],
   Space: ["choose or leave out, to label several at once", ready(mark)],
   a: ["choose all cells in sight", ready(chooseInView)],
