@@ -110,7 +110,7 @@ class Jobs:
             thread.join(seconds)
         return self.state
 
-    def close(self, seconds: float = 1.5) -> None:
+    def close(self, seconds: float = 1.0) -> None:
         """Cancel what runs, and wait a little for its end."""
         self.cancel()
         self.wait(seconds)

@@ -122,7 +122,8 @@ def find_cells(project: Project, store: AnnotationStore, query: Query) -> Answer
     elif not query.also_labelled:
         free = [key not in labels or not (labels[key].class_id or labels[key].excluded) for key in keys]
         allowed &= np.array(free, bool)
-    order, chances = _ordered(rows, said, query, np.flatnonzero(allowed))
+    among = np.flatnonzero(allowed)
+    order, chances = _ordered(rows, said, query, among)
     places = {one.number: one.place for one in project.fields}
     found = []
     for row in order[: query.n].tolist():
@@ -131,7 +132,7 @@ def find_cells(project: Project, store: AnnotationStore, query: Query) -> Answer
         chance = own if chances is None else float(chances[row])
         place = places[image]
         found.append(FoundCell(image, number, place.plate, place.well, labels.get((image, number)), name, chance))
-    return Answer(found, len(order))
+    return Answer(found, len(among if query.kind in (SIMILAR, LIKELIEST) else order))
 
 
 def _all_said(store: AnnotationStore) -> list[CellLabel]:

@@ -187,13 +187,13 @@ def title_of(readout: str) -> str:
     """A readout in words.
 
     >>> title_of("Share_round"), title_of("Mean_Math_RatioNucleiCytoplasm_stain"), title_of("other")
-    ('share of round', 'stain in the nucleus, as a multiple of the cytoplasm', 'other')
+    ('share of round', 'stain, nucleus over cytoplasm', 'other')
     """
     kind, _, name = readout.partition("_")
     if kind == "Share":
         return f"share of {name}"
     ratio = name.removeprefix(ratio_name(""))
-    return f"{ratio} in the nucleus, as a multiple of the cytoplasm" if ratio != name else readout
+    return f"{ratio}, nucleus over cytoplasm" if ratio != name else readout
 
 
 def _table(project: Project, name: str) -> Path:
