@@ -10,6 +10,7 @@ import pytest
 from nearboost.base.errors import UsageError
 from nearboost.base.progress import progress_bar
 from nearboost.cells.annotation_records import Cell
+from nearboost.cells.describing import describe_project, known_rows
 from nearboost.cells.doubts import suspects_of
 from nearboost.cells.jobs import CANCELLED, DONE, FAILED, RUNNING, Jobs
 from nearboost.cells.kept_models import activate_model, kept_models, train_next
@@ -270,3 +271,20 @@ def test_jobs_tell_how_far_they_are_and_end_when_they_are_told(project):
     jobs.close(30)
     assert time.monotonic() - began < 30
     assert jobs.state.state in (DONE, CANCELLED)
+
+
+def test_rows_are_there_as_soon_as_they_are_made(segmented):
+    """Nothing is remembered of a time when they were not; and who looks for them stops nobody who makes them."""
+    project = open_project(segmented)
+    describe_project(project)
+    kept = segmented / "features"
+    kept.rename(segmented / "elsewhere")
+    assert rows_of(project) is None
+    looking = [threading.Thread(target=known_rows, args=(project,)) for _ in range(8)]
+    for one in looking:
+        one.start()
+    rows, skipped = describe_project(project)
+    for one in looking:
+        one.join()
+    assert skipped == {}
+    assert len(rows_of(project)) == len(rows)

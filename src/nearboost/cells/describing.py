@@ -1,7 +1,9 @@
 """The cells of a project as rows: measured and described once, kept in a store, found again."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from nearboost.cells.saved_masks import lit_pictures, mask_path, read_record, re
 from nearboost.datasets import DataError
 from nearboost.features.store import FILE, OK, FeatureStore, open_store
 
+_opening = Lock()  # of the store's own lock, which two threads of a process would refuse each other
 VERSION = 1  # counts changes of what is measured
 
 
@@ -86,7 +89,10 @@ def describe_project(
         known = pipeline.get("features")
         settings = FeatureSettings() if known is None else settings_of(known, str(project.folder / PIPELINE))
     work = _Fields(project, settings)
-    with open_store(settings, work.folder, work, work.contents(n_jobs), work.n_numbers) as store:
+    with ExitStack() as held:
+        with _opening:  # a page that looks for rows lets go of them in a moment
+            contents = work.contents(n_jobs)
+            store = held.enter_context(open_store(settings, work.folder, work, contents, work.n_numbers))
         waiting = sorted(store.wanted)
 
         def describe(i: int) -> None:
@@ -140,8 +146,11 @@ def known_rows(project: Project) -> CellRows | None:
     work = _Fields(project, settings)
     if not (work.folder / "rows.npy").exists():
         return None
-    with open_store(settings, work.folder, work, work.contents(None)) as store:
-        return None if store.wanted else work.gather(store.close()).rows
+    try:
+        with _opening, open_store(settings, work.folder, work, work.contents(None), work.n_numbers) as store:
+            return None if store.wanted else work.gather(store.close()).rows
+    except BlockingIOError:  # they are being made
+        return None
 
 
 def settings_of(section: dict[str, Any], where: str) -> FeatureSettings:

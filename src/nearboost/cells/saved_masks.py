@@ -1,5 +1,6 @@
 """What segmentation leaves on disk: masks, outlines, a record of each field, and the light of plates."""
 
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,13 @@ def read_record(project: Project, one: Field) -> dict[str, Any] | None:
     files = [mask_path(project, one, kind) for kind in ("nuclei.tif", "cells.tif")]
     if not path.exists() or not all(file.exists() for file in files):
         return None
+    stat = path.stat()
+    return _record_at(path, stat.st_mtime_ns, stat.st_ino)
+
+
+@lru_cache(maxsize=20_000)
+def _record_at(path: Path, written: int, inode: int) -> dict[str, Any] | None:
+    """The record of a file, which is written as a whole: read once as long as it is the same, never changed."""
     try:
         record = read_json(path, f"{path} is gone.")
     except DataError:  # damaged: it promises nothing

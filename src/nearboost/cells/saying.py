@@ -1,8 +1,11 @@
 """What the project's model says of its cells, as far as they are described: read, never trained or written."""
 
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +19,8 @@ from nearboost.cells.saved_masks import read_record
 from nearboost.cells.training import file_hash, keys_of
 from nearboost.datasets import DataError
 from nearboost.models import Model
+
+KEPT = 2  # projects, or models, whose rows and predictions are in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +56,25 @@ class Said:
         return name, float(self.chances[row, self.model.classes.index(name)])
 
 
-class _Known:
-    """A project, equal where what is asked for would be the same."""
+class _Memory:
+    """What was made last, by what it was made of; nothing is kept of what could not be made."""
 
-    def __init__(self, project: Project, *key: str) -> None:
-        self.project, self._key = project, (str(project.folder.resolve()), *key)
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, ...], Any] = OrderedDict()
+        self._lock = Lock()
 
-    def __hash__(self) -> int:
-        return hash(self._key)
+    def get(self, key: tuple[str, ...], make: Callable[[], Any]) -> Any:
+        """What belongs to a key, made once, whoever asks at the same time."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None and (found := make()) is not None:
+                self._kept[key] = found
+                if len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
+            return found
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Known) and self._key == other._key
+
+_rows, _said = _Memory(), _Memory()
 
 
 def rows_of(project: Project) -> CellRows | None:
@@ -77,7 +90,8 @@ def rows_of(project: Project) -> CellRows | None:
     CellRows or None
         None where cells are not all described; kept in memory until something changes.
     """
-    return _rows(_known(project))
+    found: CellRows | None = _rows.get(_key_of(project), lambda: known_rows(project))
+    return found
 
 
 def active_model(project: Project) -> Path | None:
@@ -112,32 +126,27 @@ def said_of(project: Project) -> Said | None:
     Said or None
         None without a model, without rows, or where the model is for cells that were found in another way.
     """
-    file = active_model(project)
-    if file is None or rows_of(project) is None:
+    file, rows = active_model(project), rows_of(project)
+    if file is None or rows is None:
         return None
-    return _said(_known(project, file.name, file_hash(file)), file)
+    found: Said | None = _said.get(
+        (*_key_of(project), file.name, file_hash(file)), lambda: _say(project, file, rows)
+    )
+    return found
 
 
-def _known(project: Project, *more: str) -> _Known:
+def _key_of(project: Project) -> tuple[str, ...]:
+    """All that rows are made of."""
     records = [(one.number, (read_record(project, one) or {}).get("key")) for one in project.fields]
     settings = read_pipeline(project.folder).get("features")
-    return _Known(project, digest_of([records, settings]), *more)
+    return str(project.folder.resolve()), digest_of([records, settings])
 
 
-@lru_cache(maxsize=2)
-def _rows(known: _Known) -> CellRows | None:
-    return known_rows(known.project)
-
-
-@lru_cache(maxsize=2)
-def _said(known: _Known, file: Path) -> Said | None:
-    rows = rows_of(known.project)
+def _say(project: Project, file: Path, rows: CellRows) -> Said | None:
     model = open_cell_model(file)
     try:
-        check_alike(model, known.project, file)
+        check_alike(model, project, file)
     except DataError:
-        return None
-    if rows is None:
         return None
     prediction = predict_cells(model, rows)
     chances = prediction.probabilities
