@@ -106,6 +106,20 @@ def gtsrb_small(seed: int) -> Split:
     return _signs("gtsrb-small", every_frame=8, every_test_row=6, projection=_discriminants())
 
 
+def signs(seed: int, every: int, n_components: int | None) -> Split:
+    """Some frames from an offset that depends on the seed, every fourth test frame; tracks are groups."""
+    with np.load(data_folder() / GTSRB_FILE) as file:
+        pairs = np.stack([file["y_train"], file["track_train"]], axis=1)
+        tracks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        kept, test = np.arange(len(tracks))[3 * seed % every :: every], np.arange(len(file["y_test"]))[seed::4]
+        pixels = np.concatenate([file["x_train"][kept], file["x_test"][test]])
+        y = np.concatenate([file["y_train"][kept], file["y_test"][test]])
+    X = normalize(pixels.reshape(len(y), -1) / 255.0)
+    train, rest = np.split(np.arange(len(y)), [len(kept)])
+    projection = None if n_components is None else PCA(n_components, svd_solver="full")
+    return _split("signs", X, y, train, rest, projection, tracks[kept])
+
+
 def gtsrb_24x24(seed: int) -> Split:
     """The rows of ``gtsrb`` before their projection."""
     return _signs("gtsrb-24x24", every_frame=1, every_test_row=1, projection=None)

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -35,7 +34,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from benchmarks.data import CACHE, GTSRB_FILE, Split, _described_scenes, _split, data_folder, load
+from benchmarks.data import CACHE, Split, _described_scenes, _split, data_folder, load, signs
 from benchmarks.machine import read_results, write_results
 from benchmarks.probabilities import expected_calibration_error, log_loss
 from benchmarks.tables import markdown
@@ -43,7 +42,7 @@ from nearboost import NearBoostClassifier
 from nearboost.datasets import read_mat
 from nearboost.features import BioInspiredFeatures, Gist
 from nearboost.features.extraction import extract
-from nearboost.problem.calibration import fit_temperature
+from nearboost.problem.calibration import fit_calibration
 
 FAMILIAR = ("digits", "hela", "yaleb", "scene15-gist", "gtsrb-pca", "wine", "breast-cancer", "iris")
 LESS_FAMILIAR = ("orl-pixels", "yaleb-pixels", "gtsrb-pixels", "caltech40-gist", "gtsrb-pca-10k")
@@ -70,20 +69,6 @@ def some_of_each(name: str, X: NDArray, y: NDArray, seed: int, n_each: int) -> S
     order = np.random.default_rng(seed).permutation(len(y))
     drawn = np.concatenate([order[y[order] == c][:n_each] for c in np.unique(y)])
     return _split(name, X, y, np.sort(drawn), np.setdiff1d(order, drawn))
-
-
-def signs(seed: int, every: int, n_components: int | None) -> Split:
-    """Some frames from an offset that depends on the seed, every fourth test frame; tracks are groups."""
-    with np.load(data_folder() / GTSRB_FILE) as file:
-        pairs = np.stack([file["y_train"], file["track_train"]], axis=1)
-        tracks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
-        kept, test = np.arange(len(tracks))[3 * seed % every :: every], np.arange(len(file["y_test"]))[seed::4]
-        pixels = np.concatenate([file["x_train"][kept], file["x_test"][test]])
-        y = np.concatenate([file["y_train"][kept], file["y_test"][test]])
-    X = normalize(pixels.reshape(len(y), -1) / 255.0)
-    train, rest = np.split(np.arange(len(y)), [len(kept)])
-    projection = None if n_components is None else PCA(n_components, svd_solver="full")
-    return _split("signs", X, y, train, rest, projection, tracks[kept])
 
 
 def faces(file: str, seed: int, n_components: int | None) -> Split:
@@ -138,13 +123,11 @@ def tuned_svm(split: Split) -> Any:
 
 def tempered(model: Any, split: Split) -> NDArray[np.float64]:
     """Probabilities of an SVM: a softmax with the temperature of held-out scores."""
-    classes, truth = np.unique(split.y_train, return_inverse=True)
+    truth = np.unique(split.y_train, return_inverse=True)[1]
     held = cross_val_predict(model, split.X_train, split.y_train, cv=folds_of(split), method="decision_function")
     held = held[:, np.newaxis] if held.ndim == 1 else held
-    temperature = fit_temperature(held, truth, np.ones(len(truth)))
     scores = model.decision_function(split.X_test)
-    scores = np.column_stack([-scores, scores]) if len(classes) == 2 else scores
-    return np.asarray(softmax(scores / temperature, axis=1))
+    return fit_calibration(held, truth).probabilities(scores[:, np.newaxis] if scores.ndim == 1 else scores)
 
 
 def others(split: Split) -> Iterator[tuple[str, Any]]:

@@ -119,7 +119,7 @@ def test_held_out_rows_that_vote_on_nobody_are_scored_without_their_labels(model
         labels = labels_from_classes(y, 3)
         weights = ExampleWeights(np.ones(100), np.ones(100), np.zeros(100))
         data = TrainingSet(X, labels, weights, np.arange(100, dtype=np.int32))
-        outcome = train(data, graph, model._recipe(100, labels, 6), [FOLD])
+        outcome = train(data, graph, model._recipe(100, labels, 6), [FOLD], np.ones(100, dtype=bool))
         np.testing.assert_array_equal(outcome.held_out_rows, FOLD)
         scores.append(outcome.held_out_scores)
     assert np.abs(scores[0]).max() > 0
@@ -214,8 +214,10 @@ def test_rounds_are_chosen_along_the_path():
 
     fit = SimpleNamespace(fold=np.arange(30), scores=scores, voters=SimpleNamespace(graph=()))
     data = SimpleNamespace(labels=labels, weights=ExampleWeights(np.ones(30), np.ones(30), np.zeros(30)))
-    assert choose_rounds([fit], data, SimpleNamespace(n_rounds=20, start="vote")) == 4
-    assert choose_rounds([fit], data, SimpleNamespace(n_rounds=20, start="zero")) == 20
+    known = np.ones(30, dtype=bool)
+    assert choose_rounds([fit], data, SimpleNamespace(n_rounds=20, start="vote"), known) == 4
+    assert choose_rounds([fit], data, SimpleNamespace(n_rounds=20, start="zero"), known) == 20
+    assert choose_rounds([fit], data, SimpleNamespace(n_rounds=20, start="vote"), np.arange(30) > 4) == 0
 
 
 def test_what_learning_gains_in_log_loss_is_seen():
@@ -305,9 +307,9 @@ def test_copies_are_held_out_together(monkeypatch):
     """Else weights would be learned from the label of a held-out row's copy."""
     seen = []
 
-    def spy(data, graph, recipe, folds):
+    def spy(data, graph, recipe, folds, known):
         seen.extend(folds)
-        return train(data, graph, recipe, folds)
+        return train(data, graph, recipe, folds, known)
 
     monkeypatch.setattr(classifier, "train", spy)
     content = np.random.default_rng(0).permutation(np.arange(60) // 2)
@@ -316,3 +318,31 @@ def test_copies_are_held_out_together(monkeypatch):
     assert sorted(np.concatenate(seen).tolist()) == list(range(60))
     for fold in seen:
         assert not set(content[fold]) & set(np.delete(content, fold))
+
+
+@pytest.mark.parametrize("model", [*BOOSTED, N3Classifier(start="zero"), UNNClassifier(start="zero")])
+def test_what_cannot_be_known_of_a_class_is_not_counted_against_it(model):
+    """Half of the classes have one row: held out, it can only be wrong, and says nothing of new rows."""
+    rng = np.random.default_rng(0)
+    centers, y = rng.normal(size=(80, 10)), np.concatenate([np.arange(40), np.repeat(np.arange(40, 80), 8)])
+    X, truth = centers[y] + 0.05 * rng.normal(size=(len(y), 10)), rng.integers(0, 80, 800)
+    fitted = clone(model).fit(X, y)
+    assert fitted.held_out_accuracy_ > 0.95
+    p = fitted.predict_proba(centers[truth] + 0.05 * rng.normal(size=(800, 10)))
+    right = p.argmax(axis=1) == truth
+    often = truth >= 40
+    assert p.max(axis=1)[often].mean() == pytest.approx(right[often].mean(), abs=0.05)
+
+
+@pytest.mark.parametrize("model", [MAPBoostClassifier(), MLNNClassifier(), N3Classifier(start="zero")])
+def test_nothing_is_known_from_zero_of_classes_with_two_rows(model):
+    """Without a row that is held out nobody could learn to vote for its class."""
+    rng = np.random.default_rng(0)
+    centers, y = 3 * rng.normal(size=(100, 8)), np.repeat(np.arange(100), 2)
+    X = centers[y] + rng.normal(size=(200, 8))
+    with pytest.warns(UserWarning, match="held-out accuracy is unknown") as told:
+        fitted = clone(model).fit(X, y)
+    assert len(told) == 1
+    assert np.isnan(fitted.held_out_accuracy_)
+    p = fitted.predict_proba(X)
+    assert np.isfinite(np.log(p)).all()

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -522,3 +523,25 @@ def test_adaptive_balance_with_a_class_that_is_held_out_as_a_whole(oracle):
     rows, classes = np.vstack([X, [[100.0, 100.0]]]), np.append(Y, 4)
     model = UNNClassifier(3, balance="adaptive", oracle=oracle).fit(rows, classes)
     assert np.all(np.isfinite(model.decision_function(rows)))
+
+
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize("vote_weights", ["uniform", "gaussian"])
+def test_plain_votes_are_as_sure_as_they_are_right(k, vote_weights):
+    """Shares of the votes would be 1 for every row with k = 1; frames of one film vote on each other alone."""
+    rng = np.random.default_rng(0)
+    centers, y, films = rng.normal(size=(6, 8)), rng.integers(0, 6, 400), np.arange(400) // 4
+    y[:200] = y[:200:4].repeat(4)
+    X = centers[y] + 0.9 * rng.normal(size=(400, 8))
+    X[:200] = X[:200:4].repeat(4, axis=0) + 1e-3 * rng.normal(size=(200, 8))
+    truth = rng.integers(0, 6, 2000)
+    new = centers[truth] + 0.9 * rng.normal(size=(2000, 8))
+    model = KNNClassifier(k, vote_weights=vote_weights).fit(X, y, groups=films)
+    p = model.predict_proba(new)
+    right = p.argmax(axis=1) == truth
+    assert p.max(axis=1).mean() == pytest.approx(right.mean(), abs=0.05)
+    assert model.held_out_accuracy_ == pytest.approx(right.mean(), abs=0.05)
+    assert log_loss(truth, p) < 1.2  # of shares alone: 10 with k = 1
+    np.testing.assert_array_equal(model.predict(new), p.argmax(axis=1))
+    shares = clone(model).set_params(calibration=None).fit(X, y).predict_proba(new)
+    assert set(np.unique(shares)) == {0.0, 1.0} if k == 1 else shares.max() <= 1

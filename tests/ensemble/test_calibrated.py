@@ -1,6 +1,7 @@
 """Probabilities of classifiers that have scores alone."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearboost import load, save
-from nearboost.ensemble.calibrated import CalibratedScores
-from nearboost.problem.calibration import fit_calibration
+from nearboost.ensemble.calibrated import CalibratedScores, judge
+from nearboost.problem.calibration import fit_calibration, keep_leader
 from nearboost.problem.held_out import spread_folds
 
 
@@ -23,21 +24,55 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_the_temperature_is_that_of_scores_by_other_folds(n_classes):
+def test_the_temperature_is_that_of_evidence_by_other_folds(n_classes):
     X, y = load_digits(n_class=n_classes, return_X_y=True)
     X, y = X[:150] + np.random.default_rng(0).normal(scale=9, size=(150, 64)), y[:150]
     folds, machine = spread_folds(X, y, None, 5, 0), SVC(C=0.1)
-    scores = [machine.fit(X[folds != f], y[folds != f]).decision_function(X[folds == f]) for f in range(5)]
-    scores, order = np.concatenate(scores), np.concatenate([np.flatnonzero(folds == f) for f in range(5)])
-    expected = fit_calibration(scores.reshape(150, -1), y[order])
+
+    def evidence_of(fitted, rows):
+        """A class has Σ ln σ(3f) over its pairs; with two classes, 3f between them."""
+        if n_classes == 2:
+            return fitted.decision_function(rows)[:, np.newaxis]
+        decisions = fitted.set_params(decision_function_shape="ovo").decision_function(rows)
+        fitted.set_params(decision_function_shape="ovr")
+        evidence, pairs = np.zeros((len(rows), n_classes)), list(combinations(range(n_classes), 2))
+        for (one, other), f in zip(pairs, decisions.T, strict=True):
+            evidence[:, one] -= np.log1p(np.exp(-3 * f))
+            evidence[:, other] -= np.log1p(np.exp(3 * f))
+        return evidence
+
+    by_others = [evidence_of(machine.fit(X[folds != f], y[folds != f]), X[folds == f]) for f in range(5)]
+    order = np.concatenate([np.flatnonzero(folds == f) for f in range(5)])
+    expected = fit_calibration(np.concatenate(by_others), y[order])
     model = CalibratedScores(machine).fit(X, y)
-    assert (model.temperature_, model.uniform_share_) == (expected.temperature, expected.uniform_share)
+    assert (model.temperature_, model.uniform_share_) == pytest.approx(
+        (expected.temperature, expected.uniform_share), rel=1e-5
+    )
     whole = machine.fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
-    np.testing.assert_array_equal(
-        model.predict_proba(X), expected.probabilities(whole.decision_function(X).reshape(150, -1))
-    )
+    np.testing.assert_array_equal(model.predict(X), whole.set_params(break_ties=True).predict(X))
+    np.testing.assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    p = keep_leader(expected.probabilities(evidence_of(whole, X)), model.decision_function(X).reshape(150, -1))
+    np.testing.assert_allclose(model.predict_proba(X), p, rtol=1e-4)
     np.testing.assert_array_equal(model.voters_, np.sort(whole.support_))
+
+
+def test_scores_of_pairs_are_those_of_scikit_learn():
+    X, y = load_digits(n_class=6, return_X_y=True)
+    machine = SVC().fit(X[:200], y[:200])
+    np.testing.assert_allclose(judge(machine, X)[0], machine.decision_function(X), rtol=0, atol=1e-12)
+    assert machine.decision_function_shape == "ovr"
+
+
+def test_machines_with_many_classes_are_as_sure_as_they_are_right():
+    """A winner leads by one pair whether it is sure or not: with such scores they are too careful by a fifth."""
+    rng = np.random.default_rng(0)
+    centers, y = 1.6 * rng.normal(size=(30, 10)), rng.integers(0, 30, 1300)
+    X = centers[y] + rng.normal(size=(1300, 10))
+    model = CalibratedScores(SVC(C=10)).fit(X[:300], y[:300])
+    p = model.predict_proba(X[300:])
+    right = p.argmax(axis=1) == y[300:]
+    assert p.max(axis=1).mean() == pytest.approx(right.mean(), abs=0.06)
 
 
 @pytest.mark.parametrize("estimator", [SVC(C=10), LinearSVC(), RidgeClassifier()])
@@ -54,7 +89,7 @@ def test_classes_that_a_fold_does_not_know():
     X, y = X[:60], y[:60]
     y[7] = 11
     model = CalibratedScores(SVC()).fit(X, y)
-    assert model.uniform_share_ == 1 / 61  # the single row has nothing to be judged by
+    assert model.uniform_share_ >= 1 / 61  # the single row has nothing to be judged by
     assert model.predict_proba(X).shape == (60, 11)
 
 

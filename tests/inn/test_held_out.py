@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
 
 from nearboost import CRCClassifier, INNClassifier, NaiveBayesNN, SRCClassifier, load, save
-from nearboost.inn import crc, held_out, naive_bayes
+from nearboost.inn import crc, naive_bayes
+from nearboost.problem import others as held_out
 from nearboost.problem.targets import number_groups
 from reference import calibration
 
@@ -62,8 +63,10 @@ def check_held_out(model, X, y, groups, monkeypatch):
     expected = evidence_without_folds(model, X, y, folds)
     assert accuracy == np.mean(expected.argmax(axis=1) == y)
     trials = expected.std() * np.geomspace(1e-4, 1e4, 1000)
-    best = min(calibration.loss(expected, y, trial) for trial in trials)
-    assert calibration.loss(expected, y, fitted.temperature_) <= best + 1e-9
+    shares = 1 / (len(y) + 2) ** np.linspace(0.01, 1, 20)
+    best = min(calibration.loss(expected, y, trial, share) for trial in trials for share in shares)
+    share = fitted._held_out.found.calibration.uniform_share
+    assert calibration.loss(expected, y, fitted.temperature_, share) <= best + 1e-9
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import scale
 
 from nearboost import INNClassifier, load, save
-from nearboost.inn import held_out
+from nearboost.problem import others as held_out
 
 LAMBDA = 0.3
 

@@ -16,9 +16,15 @@ from nearboost.models.old_records import Decoder, Record
 OLD = Path(__file__).parent / "old"
 FILES = sorted(path.relative_to(OLD).as_posix() for path in OLD.glob("*/*.nb"))
 NO_PICTURE = ("Embedding",)  # a network is somebody else's work
-NEWER = ("NearBoostClassifier", "LandmarkMap", "Novelty", "CalibratedScores")  # than these files
-# Shares of weights were called probabilities then; now they are calibrated, also for the samples of these files.
-CALIBRATED_SINCE = ("innc", "innc-local", "src", "nbinn", "nbsr", "regularised-lda")
+NEWER = (
+    "NearBoostClassifier",
+    "LandmarkMap",
+    "Novelty",
+    "CalibratedScores",
+    "ChosenDiscriminants",
+)  # than these files
+# Shares of weights and votes were called probabilities then; now they are calibrated, also for these samples.
+CALIBRATED_SINCE = ("innc", "innc-local", "src", "nbinn", "nbsr", "regularised-lda", "knn", "eigenfaces")
 
 
 @cache

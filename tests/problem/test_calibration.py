@@ -17,7 +17,7 @@ from nearboost.problem.calibration import (
     warn_uncalibrated,
 )
 from nearboost.problem.targets import labels_from_classes, labels_from_indicator
-from reference.calibration import best_temperature
+from reference.calibration import best_calibration
 
 
 def test_temperature_makes_scores_as_sure_as_they_are_right():
@@ -34,14 +34,29 @@ def test_temperature_makes_scores_as_sure_as_they_are_right():
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("lead", [0.0, 1.0, 9.0])
-def test_the_temperature_is_the_one_defined(lead, n_classes):
+@pytest.mark.parametrize("n_wrong", [0, 12])
+def test_temperature_and_share_are_the_ones_defined(n_wrong, lead, n_classes):
     """Whether scores know little, much, or never err: they are not trusted without end."""
     rng = np.random.default_rng(4)
     classes = np.arange(60) % n_classes
     scores = rng.normal(size=(60, n_classes)) + (lead + 0.5) * np.eye(n_classes)[classes]
-    assert fit_calibration(scores, classes).temperature == pytest.approx(
-        best_temperature(scores, classes), rel=1e-5
-    )
+    classes[:n_wrong] = (classes[:n_wrong] + 1) % n_classes
+    found = fit_calibration(scores, classes)
+    assert (found.temperature, found.uniform_share) == pytest.approx(best_calibration(scores, classes), rel=1e-4)
+
+
+def test_a_share_explains_scores_that_are_wrong_far_from_the_lead():
+    """As counts of pairwise wins are: right on two rows of three, else the true class is anywhere."""
+    rng = np.random.default_rng(6)
+    classes = rng.integers(0, 30, 600)
+    scores = rng.permuted(np.tile(np.arange(30.0), (600, 1)), axis=1)
+    sure = np.flatnonzero(rng.random(600) < 2 / 3)
+    for row in sure:
+        other = np.flatnonzero(scores[row] == 29)[0]
+        scores[row, [other, classes[row]]] = scores[row, [classes[row], other]]
+    p = fit_calibration(scores, classes).probabilities(scores)
+    right = p.argmax(axis=1) == classes
+    assert p.max(axis=1).mean() == pytest.approx(right.mean(), abs=0.02)
 
 
 def test_one_wrong_label_does_not_make_all_others_doubtful():
@@ -101,7 +116,7 @@ def test_rows_without_a_weight_are_as_good_as_absent(several):
     fit, truth = (fit_label_calibration, np.eye(3)[classes] > 0) if several else (fit_calibration, classes)
     whole, part = fit(scores, truth, weight), fit(scores[there], truth[there], weight[there])
     assert (whole[0] if several else whole) == (part[0] if several else part)
-    assert (whole[0] if several else whole).uniform_share == 1 / (there.sum() + 2)
+    assert (whole[0] if several else whole).uniform_share >= 1 / (there.sum() + 2)
     assert fit(scores, truth, weight + 3) != whole
 
 

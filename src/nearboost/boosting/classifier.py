@@ -39,10 +39,11 @@ from nearboost.problem.calibration import (
     Probabilities,
     calibrate,
     doubt_of,
-    exact_match,
+    exact_matches,
     warn_uncalibrated,
 )
 from nearboost.problem.held_out import deal_folds, find_seed, whole_groups
+from nearboost.problem.others import have_others
 from nearboost.problem.targets import (
     GivenRows,
     Labels,
@@ -187,12 +188,15 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         """Train on a known graph; ``kept`` maps its rows to those of the user's X."""
         recipe = self._recipe(len(data.X), data.labels, n_neighbors)
         needs_folds = self.calibration is not None or self.early_stopping
-        folds = []
+        folds, known = [], np.ones(len(data.X), dtype=bool)
         if needs_folds:
-            folds = deal_folds(data.labels, whole_groups(data.X, data.groups), recipe.generator())
+            groups = whole_groups(data.X, data.groups)
+            folds = deal_folds(data.labels, groups, recipe.generator())
+            if not data.labels.multilabel:  # from zero, whoever votes for a class has learned it from a third row
+                known = have_others(data.labels.classes(), groups, 1 if recipe.start == "vote" else 2)
             if not folds and recipe.choose_rounds and recipe.start == "vote":
                 recipe = replace(recipe, n_rounds=0)  # nobody can tell whether learning helps
-        outcome = train(data, graph, recipe, folds)
+        outcome = train(data, graph, recipe, folds, known)
         for name in [name for name in vars(self) if name.startswith("held_out_") or name == "exact_coefficients_"]:
             delattr(self, name)  # of an earlier fit
         warn_of_doubts(outcome, recipe)
@@ -224,7 +228,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         calibration, self.intercept_ = self._uncalibrated(), np.zeros(labels.n_columns)
         if self.calibration == "temperature":
             if len(rows):
-                calibration, self.intercept_ = calibrate(scores, labels, weight)
+                calibration, self.intercept_ = calibrate(scores, labels, weight * outcome.known)
             else:
                 warn_uncalibrated()
                 calibration = Calibration(1.0, doubt_of(0), labels.multilabel)
@@ -233,7 +237,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             return
         scores = scores + self.intercept_
         self.held_out_risk_ = outcome.held_out_risk
-        self.held_out_accuracy_ = exact_match(scores, labels) if outcome.is_judged else np.nan
+        right = exact_matches(scores, labels)[outcome.known]
+        self.held_out_accuracy_ = float(right.mean()) if outcome.is_judged else np.nan
         self.held_out_rows_ = self._kept[rows]
         self.held_out_scores_ = csr_array(scores)
 
@@ -341,8 +346,8 @@ def warn_of_doubts(outcome: Outcome, recipe: Recipe) -> None:
     elif n_held_out and not outcome.is_judged:
         doubts.append(
             f"Only {outcome.n_reached} of {n_held_out} held-out rows had a voter with a weight that is no copy of "
-            "theirs, so the held-out accuracy is unknown (NaN) and rounds chosen by them say little; use more "
-            "neighbours or more groups, or give n_rounds."
+            "theirs, and others of their class, so the held-out accuracy is unknown (NaN) and rounds chosen "
+            "by them say little; use more neighbours, more samples of a class or more groups, or give n_rounds."
         )
     if from_few and recipe.n_prototypes is None and recipe.start == "vote":
         doubts.append(

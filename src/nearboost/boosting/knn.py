@@ -1,14 +1,16 @@
 """Plain k-NN on the same search and the same votes: the contender that learns nothing."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.entries import Array, Choice, Misfit
+from nearboost.base.entries import Array, Choice, Labels, Misfit, Nullable
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_whole, validate_rows
 from nearboost.boosting.queries import Explanation
@@ -16,7 +18,9 @@ from nearboost.boosting.state import ROWS, restore_search
 from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
-from nearboost.problem.targets import GivenRows, class_members, encode_classes
+from nearboost.problem.held_out import mark_rows
+from nearboost.problem.others import ENTRIES, HeldOut, HeldOutOnce, cross_fit
+from nearboost.problem.targets import GivenRows, class_members, count_outside, encode_classes, number_groups
 from nearboost.votes import VOTE_WEIGHTS, Votes, votes_from_neighbors
 
 
@@ -27,11 +31,31 @@ def _check_search(state: Mapping[str, Any]) -> None:
         raise Misfit("must have rows of each class")
 
 
+def shares_of(votes: Votes, members: csr_array) -> NDArray[np.float64]:
+    """Each class's share of the votes on each row."""
+    counts = (votes.matrix() @ members).toarray()
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def judge_votes(
+    search: NeighborSearch, members: csr_array, groups: NDArray[Any] | None, n_neighbors: int, weights: str
+) -> HeldOut:
+    """How good shares of the votes are on training rows that rows of other folds vote on."""
+    X = search.rows.X
+
+    def shares_by_others(held: NDArray[np.int64], folds: NDArray[np.int32]) -> NDArray[np.float64]:
+        k = min(n_neighbors, count_outside(folds))
+        found = search.search(X[held], k, query_groups=folds[held], groups=folds)
+        return shares_of(votes_from_neighbors(found, len(X), weights), members)
+
+    classes = members.indices.astype(np.int64)
+    return cross_fit(mark_rows(X), classes, number_groups(groups, len(X)), shares_by_others)
+
+
 class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     """k nearest neighbours with equal votes, or with votes weighted by rank or distance.
 
-    It uses the same exact search as the boosted classifiers, so that comparisons are fair. Probabilities are
-    shares of the votes.
+    It uses the same exact search as the boosted classifiers, so that comparisons are fair.
 
     Parameters
     ----------
@@ -44,6 +68,9 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         Distance between rows: Euclidean, 1 − cos, or Manhattan.
     search : {"exact", "hnsw"}, default="exact"
         How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    calibration : {"temperature", None}, default="temperature"
+        How shares of the votes become probabilities: by a temperature that suits training rows voted on by others,
+        which is found when probabilities are first asked for. None takes the shares themselves.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
 
@@ -53,6 +80,12 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         Class labels.
     voters_ : ndarray of shape (n_samples,)
         Training rows that an answer may come from: all.
+    temperature_ : float
+        Probabilities grow as exp(share / temperature_); at least 1/(n + 2) of them is the same for all classes,
+        for n held-out rows.
+    held_out_accuracy_ : float
+        Share of right answers on training rows voted on by others; NaN, with a warning, if no class has two
+        groups.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -74,7 +107,10 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             "codes": Array("int64", ("n_voters",), low=0, below="n_classes"),
             "metric": Choice(*METRICS),
             "search": Choice(*METHODS),
+            "groups": Nullable(Labels("n_voters", distinct=False)),
+            **ENTRIES,
         },
+        ("groups", *ENTRIES),
         check=_check_search,
     )
 
@@ -85,15 +121,17 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         vote_weights: str = "uniform",
         metric: str = "l2",
         search: str = "exact",
+        calibration: str | None = "temperature",
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.vote_weights = vote_weights
         self.metric = metric
         self.search = search
+        self.calibration = calibration
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
         """Store the training rows and index them.
 
         Parameters
@@ -102,6 +140,9 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
         y : array-like of shape (n_samples,)
             Class labels.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Samples of one group, such as frames of one film, do not vote on each other where probabilities are
+            calibrated. None makes each sample a group of its own.
 
         Returns
         -------
@@ -110,17 +151,23 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         self.check_parameters()
         X, y = validate_rows(self, X, y, keep=True, dtype=[np.float32, np.float64], order="C")
-        return self._learn(X, y)
+        return self._learn(GivenRows.of(X, y, None, groups))
 
-    def _learn(self, X: NDArray[np.floating], y: NDArray[Any]) -> Self:
-        self.classes_, encoded = encode_classes(y)
-        self._check_enough(len(X))
-        self._members = class_members(encoded)
-        self._search = NeighborSearch(X, self.metric, method=self.search, n_jobs=self.n_jobs, copy=False)
-        self._n_samples = len(X)
+    def _learn(self, given: GivenRows) -> Self:
+        self.classes_, encoded = encode_classes(given.y)
+        self._check_enough(len(given.X))
+        self._groups = None if given.groups is None else given.groups.copy()
+        search = NeighborSearch(given.X, self.metric, method=self.search, n_jobs=self.n_jobs, copy=False)
+        return self._know(search, encoded)
+
+    def _know(self, search: NeighborSearch, encoded: NDArray[np.int64]) -> Self:
+        """Everything that a query needs, from rows that are indexed."""
+        self._members, self._search, self._n_samples = class_members(encoded), search, len(encoded)
+        given = search, self._members, self._groups, self.n_neighbors, self.vote_weights
+        self._held_out = HeldOutOnce(partial(judge_votes, *given))
         return self
 
-    def add(self, X: Any, y: Any) -> Self:
+    def add(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
         """A new estimator with more examples, as if fitted to all.
 
         Parameters
@@ -129,6 +176,8 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             New rows, taken in the precision of the training rows.
         y : array-like of shape (n_samples,)
             Their labels; classes may be new.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Their groups, by the names given to `fit`; needed if `fit` was given groups.
 
         Returns
         -------
@@ -137,8 +186,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         """
         given = self._given()
         X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
-        whole = followed_by(given, GivenRows.of(X, y, None, None))
-        return anew(self)._learn(whole.X, whole.y)
+        return anew(self)._learn(followed_by(given, GivenRows.of(X, y, None, groups)))
 
     def forget(self, rows: ArrayLike) -> Self:
         """A new estimator that knows nothing of some examples, as if fitted to the others.
@@ -154,11 +202,11 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             A fitted classifier; this one is left unchanged.
         """
         rest, _ = without(self._given(), rows)
-        return anew(self)._learn(rest.X, rest.y)
+        return anew(self)._learn(rest)
 
     def _given(self) -> GivenRows:
         check_is_fitted(self)
-        return GivenRows(self._search.rows.X, self.classes_[self._members.indices], None, None)
+        return GivenRows(self._search.rows.X, self.classes_[self._members.indices], None, self._groups)
 
     def _check_enough(self, n_samples: int) -> None:
         if self.n_neighbors > n_samples:
@@ -167,19 +215,22 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
             )
 
     def model_state(self) -> dict[str, Any]:
-        """What a model file keeps: rows and their classes."""
+        """What a model file keeps: rows, their classes, and how sure they are of each other."""
         if not hasattr(self, "_search"):
             return {}
         self._check_enough(self._n_samples)
         search = {"rows": self._search.rows.X, "metric": self._search.rows.metric, "search": self._search.method}
-        return {**vars(self), **search, "codes": self._members.indices.astype(np.int64)}
+        known = {"codes": self._members.indices.astype(np.int64), "groups": self._groups}
+        return {**vars(self), **search, **known, **self._held_out.found.entries()}
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Index the rows of a model file again."""
         self._check_enough(len(state["rows"]))
         set_fitted(self, state)
-        self._members, self._n_samples = class_members(state["codes"]), len(state["rows"])
-        self._search = restore_search(state, self.n_jobs)
+        self._groups = state.get("groups")
+        self._know(restore_search(state, self.n_jobs), state["codes"])
+        if "held_out_temperature" in state:  # older files have none
+            self._held_out.found = HeldOut.of_entries(state)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -187,6 +238,19 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
         check_choice("metric", self.metric, METRICS)
         check_choice("search", self.search, METHODS)
+        check_choice("calibration", self.calibration, ("temperature", None))
+
+    @property
+    def temperature_(self) -> float:
+        """What shares of the votes are divided by to get calibrated probabilities."""
+        check_is_fitted(self)
+        return self._held_out.found.calibration.temperature
+
+    @property
+    def held_out_accuracy_(self) -> float:
+        """Share of right answers on training rows voted on by others."""
+        check_is_fitted(self)
+        return self._held_out.found.known_accuracy()
 
     @property
     def voters_(self) -> NDArray[np.int64]:
@@ -195,8 +259,10 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         return np.arange(self._n_samples)
 
     def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        counts = (self._vote(X)[1].matrix() @ self._members).toarray()
-        yield counts / counts.sum(axis=1, keepdims=True)
+        yield shares_of(self._vote(X)[1], self._members)
+
+    def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores if self.calibration is None else self._held_out.found.probabilities(scores, scores)
 
     def _vote(self, X: ArrayLike) -> tuple[Neighbors, Votes]:
         """The neighbours of some queries, and their votes."""

@@ -212,12 +212,12 @@ class FoldFit:
             neighbors = neighbors_among(data, self.fold, learned.voters, recipe)
         return cast_query_votes(self.fold, neighbors, self.voters, data, recipe)
 
-    def n_reached(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> int:
-        """How many of the fold's rows have a voter with a weight."""
+    def reached(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> NDArray[np.bool_]:
+        """Which of the fold's rows have a voter with a weight."""
         learned = shorten(self.learned, n_rounds)
         weighs = np.full(data.labels.n_rows, float(learned.start_coefficient > 0))  # from the start, or learned
         weighs[learned.voters] = 1.0
-        return int(np.count_nonzero(self.votes(learned, data, recipe).matrix() @ weighs))
+        return np.asarray(self.votes(learned, data, recipe).matrix() @ weighs > 0)
 
     def scores(self, data: TrainingSet, recipe: Recipe, n_rounds: int) -> NDArray[np.float64]:
         """Scores of the fold's rows as if they were queries, after ``n_rounds`` rounds."""
@@ -237,18 +237,28 @@ class Outcome:
     prototypes: NDArray[np.int64]
     n_rounds: int
     held_out_rows: NDArray[np.int64]
+    known: NDArray[np.bool_]  # which of these are of a class that others could be learned to vote for
     n_reached: int  # of these, with a voter that has a weight
     held_out_scores: NDArray[np.float64]
     held_out_risk: NDArray[np.float64] | None
 
     @property
     def is_judged(self) -> bool:
-        """Whether held-out figures tell how new rows will fare: half of the held-out rows had somebody to ask."""
+        """Whether held-out figures tell how new rows will fare: half of the rows could be known, from somebody."""
         return self.n_reached > 0 and self.n_reached >= len(self.held_out_rows) / 2
 
 
-def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArray[np.int64]]) -> Outcome:
-    """Cross-fit first, because held-out rows may choose the number of rounds; then learn from all rows."""
+def train(
+    data: TrainingSet,
+    graph: Neighbors,
+    recipe: Recipe,
+    folds: list[NDArray[np.int64]],
+    known: NDArray[np.bool_],
+) -> Outcome:
+    """Cross-fit first, because held-out rows may choose the number of rounds; then learn from all rows.
+
+    ``known`` tells of each row whether it can be judged by others at all.
+    """
     voters = choose_voters(data, graph, data.weights, recipe)
     fits = cross_fit(folds, voters, data, graph, recipe)
     risk = held_out_path([fit.learned for fit in fits]) if fits else None
@@ -256,16 +266,19 @@ def train(data: TrainingSet, graph: Neighbors, recipe: Recipe, folds: list[NDArr
     if risk is not None and recipe.early_stopping:
         n_rounds = int(np.argmin(risk))
     elif fits and recipe.choose_rounds:
-        n_rounds = choose_rounds(fits, data, recipe)
+        n_rounds = choose_rounds(fits, data, recipe, known)
     learned = learn_coefficients(voters, data, data.weights, recipe, n_rounds)
     held_out = [fit.scores(data, recipe, n_rounds) for fit in fits]
+    rows = np.concatenate([*folds, np.empty(0, dtype=np.int64)])
+    reached = [known[fit.fold] & fit.reached(data, recipe, n_rounds) for fit in fits]
     return Outcome(
         learned,
         voters,
         learned.voters if voters.prototypes is None else voters.prototypes,
         n_rounds,
-        np.concatenate(folds) if folds else np.empty(0, dtype=np.int64),
-        sum(fit.n_reached(data, recipe, n_rounds) for fit in fits),
+        rows,
+        known[rows],
+        sum(int(one.sum()) for one in reached),
         np.concatenate(held_out) if folds else np.empty((0, data.labels.n_columns)),
         risk,
     )
@@ -295,7 +308,7 @@ def cross_fit(
         return map_in_threads(fit_without, range(len(folds)), recipe.n_jobs if by_fold else 1, advance)
 
 
-def choose_rounds(fits: list[FoldFit], data: TrainingSet, recipe: Recipe) -> int:
+def choose_rounds(fits: list[FoldFit], data: TrainingSet, recipe: Recipe, known: NDArray[np.bool_]) -> int:
     """The number of rounds, among 0, 1, 2, 4, …, with the best scores of held-out rows.
 
     All are points on the folds' paths, so nothing is learned again; equals go to the fewest rounds. From zero, no
@@ -307,7 +320,11 @@ def choose_rounds(fits: list[FoldFit], data: TrainingSet, recipe: Recipe) -> int
     if recipe.start == "zero":
         choices = choices[:0:-1]
     rows = np.concatenate([fit.fold for fit in fits])
-    scores = (np.concatenate([fit.scores(data, recipe, n_rounds) for fit in fits]) for n_rounds in choices)
+    if not known[rows].any():
+        return recipe.n_rounds
+    judges = np.flatnonzero(known[rows])
+    scores = (np.concatenate([fit.scores(data, recipe, n_rounds) for fit in fits])[judges] for n_rounds in choices)
+    rows = rows[judges]
     return choices[best_scores(scores, data.labels.take(rows), data.weights.product[rows])[0]]
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from nearboost.base.threads import one_matrix_thread
 from nearboost.ensemble.calibrated import CalibratedScores
@@ -97,9 +97,9 @@ class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.best_params_ = self._search(grid, folds, rows, labels)
         best = clone(self.estimator).set_params(**self.best_params_)
         if self.calibrated:
-            self.best_estimator_ = CalibratedScores(best, random_state=self.random_state).fit(X, labels, groups)
-        else:
-            self.best_estimator_ = best.fit(X, labels)
+            best = CalibratedScores(best, random_state=self.random_state)
+        known = {"groups": groups} if has_fit_parameter(best, "groups") else {}
+        self.best_estimator_ = best.fit(X, labels, **known)
         self.classes_, self.n_features_in_ = self.best_estimator_.classes_, self.best_estimator_.n_features_in_
         return self
 

@@ -1,10 +1,13 @@
 """Probabilities for classifiers that have scores alone."""
 
 from collections.abc import Iterator, Mapping
+from copy import copy
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,13 +15,21 @@ from nearboost.base.entries import Misfit, Number, Part
 from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import validate_rows
 from nearboost.ensemble.split import n_features_of
-from nearboost.problem.calibration import Calibration, fit_calibration, leading_class, two_sided, warn_uncalibrated
+from nearboost.problem.calibration import (
+    Calibration,
+    fit_calibration,
+    keep_leader,
+    leading_class,
+    two_sided,
+    warn_uncalibrated,
+)
 from nearboost.problem.classifier import ScoredClassifierMixin, voters_of
 from nearboost.problem.held_out import FEW_ROWS, spread_folds
 from nearboost.problem.targets import encode_classes
 
 Scores = NDArray[np.float64]
 N_FOLDS = 5
+SLOPE = 3  # of the odds that a machine of two classes is right, by its decision: a row on its margin has 20 to 1
 
 
 class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -43,7 +54,7 @@ class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixi
     temperature_ : float
         Probabilities are a softmax of scores divided by this, mixed with ``uniform_share_`` of the same for all.
     uniform_share_ : float
-        1/(n + 2) for n held-out rows.
+        At least 1/(n + 2) for n held-out rows, and more where that explains them better.
     held_out_accuracy_ : float
         Share of right answers on held-out rows; NaN if every class has a single group.
     n_features_in_ : int
@@ -106,8 +117,8 @@ class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixi
         self.classes_, classes = encode_classes(y)
         groups = None if groups is None else np.asarray(groups)
         folds = spread_folds(X, y, groups, N_FOLDS, self.random_state)
-        held, scores = held_out_scores(self.estimator, X, classes, folds)
-        calibration = fit_calibration(scores, classes[held])
+        held, (scores, evidence) = held_out_scores(self.estimator, X, classes, folds)
+        calibration = fit_calibration(evidence, classes[held])
         self.temperature_, self.uniform_share_ = calibration.temperature, calibration.uniform_share
         right = leading_class(scores) == classes[held]
         self.held_out_accuracy_ = float(right.mean()) if len(held) else np.nan
@@ -148,15 +159,44 @@ class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixi
         return np.asarray(self.estimator_.decision_function(validate_rows(self, X, reset=False)))
 
     def _score_blocks(self, X: Any) -> Iterator[Scores]:
-        yield by_class(self.decision_function(X), len(self.classes_))
+        """Scores and evidence, one after the other."""
+        check_is_fitted(self)
+        yield judge(self.estimator_, validate_rows(self, X, reset=False))
 
     def _labels_from(self, scores: Scores) -> NDArray[Any]:
-        return self.classes_[leading_class(scores)]
+        return self.classes_[leading_class(scores[0])]
 
     def _probabilities_from(self, scores: Scores) -> Scores:
         if np.isnan(self.held_out_accuracy_):
             warn_uncalibrated()
-        return Calibration(self.temperature_, self.uniform_share_).probabilities(scores)
+        calibration = Calibration(self.temperature_, self.uniform_share_)
+        return keep_leader(calibration.probabilities(scores[1]), scores[0])
+
+
+def judge(estimator: Any, X: NDArray[Any]) -> Scores:
+    """Scores, which say who wins, and evidence, which a temperature divides; a column for each class."""
+    from sklearn.svm import SVC, NuSVC
+
+    n_classes = len(estimator.classes_)
+    if isinstance(estimator, SVC | NuSVC) and estimator.decision_function_shape == "ovr" and n_classes > 2:
+        decisions = copy(estimator).set_params(decision_function_shape="ovo").decision_function(X)
+        return judge_pairs(decisions, n_classes)
+    scores = two_sided(by_class(estimator.decision_function(X), n_classes))
+    return np.stack([scores, scores])
+
+
+def judge_pairs(decisions: Scores, n_classes: int) -> Scores:
+    """The same from decisions between two classes each, the first of which wins where they are positive.
+
+    Scores are scikit-learn's: the number of pairs won, and up to a third for what all of them add up to.
+    """
+    won, sums, evidence = (np.zeros((len(decisions), n_classes)) for _ in range(3))
+    for pair, decision in zip(combinations(range(n_classes), 2), decisions.T, strict=True):
+        for one, side in zip(pair, (decision, -decision), strict=True):
+            won[:, one] += side > 0 if one == pair[0] else side >= 0
+            sums[:, one] += side
+            evidence[:, one] += log_expit(SLOPE * side)
+    return np.stack([won + sums / (3 * (np.abs(sums) + 1)), evidence])
 
 
 def by_class(scores: Any, n_classes: int) -> Scores:
@@ -173,18 +213,18 @@ def by_class(scores: Any, n_classes: int) -> Scores:
 def held_out_scores(
     estimator: Any, X: NDArray[Any], classes: NDArray[np.int64], folds: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Scores]:
-    """Rows that are of a class that other folds know, and their scores by a classifier fitted to these."""
-    held, found = [np.empty(0, dtype=np.int64)], [np.empty((0, int(classes.max()) + 1))]
+    """Rows of a class that other folds know, and scores and evidence by a classifier fitted to these."""
+    n_classes = int(classes.max()) + 1
+    held, found = [np.empty(0, dtype=np.int64)], [np.empty((2, 0, n_classes))]
     for fold in range(folds.max() + 1 if len(X) <= FEW_ROWS else 1):
         others, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         known = np.unique(classes[others])
         own = own[np.isin(classes[own], known)]
         if len(known) < 2 or not len(own):
             continue
-        fitted = clone(estimator).fit(X[others], classes[others])
-        given = two_sided(by_class(fitted.decision_function(X[own]), len(known)))
-        scores = np.repeat(given.min(axis=1, keepdims=True), found[0].shape[1], axis=1)  # of unknown classes
-        scores[:, known] = given
+        given = judge(clone(estimator).fit(X[others], classes[others]), X[own])
+        scores = np.repeat(given.min(axis=2, keepdims=True), n_classes, axis=2)  # of unknown classes
+        scores[:, :, known] = given
         held.append(own)
         found.append(scores)
-    return np.concatenate(held), np.concatenate(found)
+    return np.concatenate(held), np.concatenate(found, axis=1)

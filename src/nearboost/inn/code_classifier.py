@@ -14,11 +14,11 @@ from nearboost.base.entries import Array, Nullable, Part, Spec
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_flag, validate_rows
 from nearboost.inn.decisions import Classes, Decision, ExplainedDecision
-from nearboost.inn.held_out import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import check_kept
 from nearboost.problem.held_out import mark_rows
+from nearboost.problem.others import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
 from nearboost.problem.targets import GivenRows, check_weights, encode_classes, number_groups
 
 DECISIONS = ("weights", "residual")

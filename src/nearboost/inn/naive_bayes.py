@@ -22,10 +22,10 @@ from nearboost.codes.l1 import L1Dictionary
 from nearboost.codes.series import Groups
 from nearboost.inn.coder import INNCoder
 from nearboost.inn.decisions import Classes, ClassSums, Decision, NearestNearby, NearestOfClasses
-from nearboost.inn.held_out import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
 from nearboost.inn.image_sets import blocks_of, read_image, stack, warn_of_empty
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.held_out import mark_rows
+from nearboost.problem.others import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
 from nearboost.problem.targets import encode_classes, number_groups
 
 REPRESENTATIONS = ("inn", "nn", "l1")
@@ -65,8 +65,8 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
     voters_ : ndarray of shape (n_voters,)
         Training images that an answer may come from: those that have descriptors.
     temperature_ : float
-        Probabilities grow as exp(score / temperature_); 1/(n + 2) of them is the same for all classes, for n
-        held-out images. Chosen on held-out images when first asked for.
+        Probabilities grow as exp(score / temperature_); at least 1/(n + 2) of them is the same for all classes,
+        for n held-out images. Chosen on held-out images when first asked for.
     held_out_accuracy_ : float
         Share of right answers on training images, each compared with those of other folds: as many folds as
         classes have images (at most 40), equal images and groups whole; on so many of them that they have about

@@ -49,7 +49,7 @@ class SRCClassifier(SparseCodeClassifier):
         Training rows that an answer may come from: all of positive weight.
     temperature_ : float
         Probabilities grow as exp(share / temperature_) with a class's share of the weights, or as the power of
-        −1 / temperature_ with its distance; 1/(n + 2) of them is the same for all classes, for n held-out rows.
+        −1 / temperature_ with its distance; at least 1/(n + 2) of them is the same for all, for n held-out rows.
         Chosen on held-out rows when first asked for.
     held_out_accuracy_ : float
         Share of right answers on training rows, each coded by the samples of other folds: as many folds as classes

@@ -124,8 +124,8 @@ class LinearSGDClassifier(BlockwiseLinearClassifier):
         no more than this. Decreasing steps always run down to zero. None stops only at ``max_passes``.
     calibration : {"temperature", None}, default="temperature"
         How scores become probabilities, for one label a row: the softmax at a temperature fitted on held-out rows,
-        mixed with a uniform share of 1/(n + 2) for n of them. None takes the loss's own probabilities, and judges
-        no rows beyond those that choose.
+        mixed with a uniform share of at least 1/(n + 2) for n of them. None takes the loss's own probabilities,
+        and judges no rows beyond those that choose.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class's rows, as in scikit-learn.
     memory : float, default=1.5e9

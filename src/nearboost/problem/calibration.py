@@ -1,4 +1,4 @@
-"""Probabilities from scores: one temperature, fitted to held-out rows, and a share for every class."""
+"""Probabilities from scores: a temperature and a share that is even over classes, fitted to held-out rows."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +14,7 @@ Scores = NDArray[np.float64]
 _MOST_ENTRIES = 300_000  # of scores looked at: one number needs no more, and `fit` stays fast
 GUARD = 1 / 3  # of a row that could be of any class: scores that never err would be trusted without end
 GRID = 2.0 ** np.arange(-20, 21)  # inverse temperatures, in units of the scores
+N_SHARES, MOST_SHARE = 20, 0.999  # uniform shares that are tried with each, from the least on
 
 
 class Probabilities(Protocol):
@@ -28,8 +29,8 @@ class Calibration:
     """Scores H become (1 − ε) softmax(H / temperature) + ε / C; of several labels, each (1 − ε) σ(H / temperature)
     + ε / 2.
 
-    A single column stands for two classes with scores −H and H. ``uniform_share`` is ε: no class is impossible
-    because a few rows did not show it.
+    A single column stands for two classes with scores −H and H. ``uniform_share`` is ε: scores may have nothing to
+    say of some rows, and no class is impossible because a few rows did not show it.
     """
 
     temperature: float
@@ -53,15 +54,17 @@ class Calibration:
 def fit_calibration(
     scores: Scores, classes: NDArray[np.integer], weight: NDArray[np.float64] | None = None, unknown: float = 1.0
 ) -> Calibration:
-    """The temperature with the least log-loss on n held-out rows of some class numbers, and ε = 1/(n + 2).
+    """Temperature and ε with the least log-loss on n held-out rows of some class numbers, ε at least 1/(n + 2).
 
     ``scores`` have a column for each class, or one for two classes. Without any row the temperature is ``unknown``
     and ε = 1/2; then say so by `warn_uncalibrated`.
     """
     weight = np.ones(len(scores)) if weight is None else weight
     counted = np.flatnonzero(weight > 0)
-    temperature = fit_temperature(scores[counted], classes[counted], weight[counted]) if len(counted) else unknown
-    return Calibration(temperature, doubt_of(len(counted)))
+    least = doubt_of(len(counted))
+    if not len(counted):
+        return Calibration(unknown, least)
+    return Calibration(*fit_softmax(scores[counted], classes[counted], weight[counted], least))
 
 
 def fit_label_calibration(
@@ -96,36 +99,53 @@ def warn_uncalibrated() -> None:
     )
 
 
-def fit_temperature(scores: Scores, truth: NDArray[np.integer], weight: NDArray[np.float64]) -> float:
-    """The temperature with the least log-loss on held-out scores of single-label rows, mixed as they will be.
+def fit_softmax(
+    scores: Scores, truth: NDArray[np.integer], weight: NDArray[np.float64], least: float
+) -> tuple[float, float]:
+    """The temperature, and the uniform share ε, with the least log-loss on held-out scores of single-label rows.
 
-    It need not be convex in the inverse temperature β, as errors that the uniform share explains cost no more: the
-    best of a grid, then the root of the slope beside it.
+    What scores are wrong about without a doubt, ε explains; a temperature alone would make all rows doubtful.
+    Two pseudo-rows keep both finite where scores never err, or always: `GUARD`, and −ln(1 − ε) for one row that
+    scores know all about. The loss need not be convex: the best of a grid, and from there to the minimum.
     """
-    from scipy.optimize import brentq
+    from scipy.optimize import minimize
 
     keep = _spread(len(scores), scores.shape[1])
     scores, truth, weight = two_sided(scores[keep]), truth[keep], weight[keep] / weight[keep].mean()
     scores = scores - scores.mean(axis=1, keepdims=True)
     scale = np.abs(scores).mean()
     if scale == 0:
-        return 1.0
-    scores, doubt = scores / scale, doubt_of(len(truth))
-    right, even = scores[np.arange(len(truth)), truth], doubt / scores.shape[1]
+        return 1.0, least
+    scores = scores / scale
+    right, even = scores[np.arange(len(truth)), truth], 1 / scores.shape[1]
 
-    def evaluate(beta: float) -> tuple[float, float]:
-        """The log-loss and its slope; the mean score of a row is 0."""
+    def softmax_of(beta: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """The true class's part, the mean score of a row by all parts, and the guard; a row's plain mean is 0."""
         p = np.exp(beta * scores - (tops := beta * scores.max(axis=1, keepdims=True)))
         sums = p.sum(axis=1)
-        own, mean = (1 - doubt) * np.exp(beta * right - tops[:, 0]) / sums, (p * scores).sum(axis=1) / sums
-        losses = GUARD * (np.log(sums) + tops[:, 0]).mean() - weight @ np.log(own + even)
-        return float(losses), float(GUARD * mean.mean() + weight @ (own / (own + even) * (mean - right)))
+        guard = GUARD * (np.log(sums) + tops[:, 0]).mean()
+        return np.exp(beta * right - tops[:, 0]) / sums, (p * scores).sum(axis=1) / sums, float(guard)
 
-    best = int(np.argmin([evaluate(beta)[0] for beta in GRID]))
-    low, high = GRID[max(best - 1, 0)], GRID[min(best + 1, len(GRID) - 1)]
-    falls, rises = (evaluate(beta)[1] for beta in (low, high))
-    beta = brentq(lambda beta: evaluate(beta)[1], low, high, xtol=1e-12 * low) if falls < 0 < rises else GRID[best]
-    return float(scale / beta)
+    def losses(own: NDArray[np.float64], guard: float, share: float) -> float:
+        return guard - float(weight @ np.log((1 - share) * own + share * even)) - float(np.log1p(-share))
+
+    def risk(logs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Of ln β and ln ε, with its slopes."""
+        beta, share = np.exp(logs)
+        own, mean, guard = softmax_of(beta)
+        mixed = (1 - share) * own + share * even
+        by_beta = GUARD * mean.mean() + weight @ ((1 - share) * own / mixed * (mean - right))
+        by_share = weight @ ((own - even) / mixed) + 1 / (1 - share)
+        return losses(own, guard, share), np.array([beta * by_beta, share * by_share])
+
+    shares = np.geomspace(least, MOST_SHARE, N_SHARES)
+    tried = [[losses(own, guard, share) for share in shares] for own, _, guard in map(softmax_of, GRID)]
+    best = np.unravel_index(np.argmin(tried), np.shape(tried))
+    start, bounds = np.log([GRID[best[0]], shares[best[1]]]), np.log([GRID[[0, -1]], shares[[0, -1]]])
+    found = minimize(
+        risk, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-9}
+    ).x
+    return float(scale / np.exp(found[0])), max(least, float(np.exp(found[1])))
 
 
 def fit_platt(

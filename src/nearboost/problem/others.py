@@ -1,4 +1,4 @@
-"""How good and how sure decisions by codes are, from rows that are coded by the samples of other groups."""
+"""How good and how sure decisions are, from training rows that are decided by those of other groups."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -76,6 +76,8 @@ def cross_fit(
 ) -> HeldOut:
     """Of rows, each decided by those of other folds; of more than 3,000 or ``most``, of one fold.
 
+    What others do not know the class of tells nothing, as it can only be wrong.
+
     ``evidence_by_others`` is given the numbers of some rows, in whole folds, and the fold of every row.
     """
     fold_of_row, held = deal(marks, classes, groups, LARGE if most is None else most)
@@ -84,7 +86,7 @@ def cross_fit(
         return UNKNOWN
     evidence = evidence_by_others(held, fold_of_row)
     calibration = fit_calibration(evidence[known], truth[known])
-    return HeldOut(calibration, float((evidence.argmax(axis=1) == truth).mean()))
+    return HeldOut(calibration, float((evidence.argmax(axis=1) == truth)[known].mean()))
 
 
 def deal(
@@ -108,9 +110,7 @@ def deal(
     return fold_of_row, order if few else order[dealt == dealt[0]]
 
 
-def have_others(classes: NDArray[np.int64], groups: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether a row's class also has rows of other groups."""
-    pairs, pair_of_row, counts = np.unique(
-        np.stack([classes, groups], axis=1), axis=0, return_inverse=True, return_counts=True
-    )
-    return np.asarray((np.bincount(classes)[pairs[:, 0]] > counts)[pair_of_row.ravel()])
+def have_others(classes: NDArray[np.int64], groups: NDArray[np.integer], least: int = 1) -> NDArray[np.bool_]:
+    """Whether a row's class is in so many other groups."""
+    pairs = np.unique(np.stack([classes, groups], axis=1), axis=0)
+    return np.asarray(np.bincount(pairs[:, 0])[classes] > least)
