@@ -52,7 +52,7 @@ def _first(n: int, projection: Any) -> Any:
 
 PROJECTIONS = {
     "eigenfaces": lambda n: _between_unit_lengths(CappedPCA(n)),
-    "LDA": regularized_lda,
+    "LDA": lambda n: regularized_lda(n, shrinkage=0.001),
     "SRLP": lambda n: _between_unit_lengths(SRLP(n, n_jobs=1)),
     "INNLP": lambda n: _between_unit_lengths(INNProjection(n, n_jobs=1)),
 }
@@ -151,7 +151,11 @@ FIGURE_2 = Experiment(
     about="accuracy of INNC, SRC and CRC against the regularization, in 30 and in 99 dimensions",
     panels=(
         Panel(
-            "LDA 30", "ar", "pixels", "half", transformer=lambda _: _first(30, regularized_lda(normalize=False))
+            "LDA 30",
+            "ar",
+            "pixels",
+            "half",
+            transformer=lambda _: _first(30, regularized_lda(shrinkage=0.001, normalize=False)),
         ),
         Panel("INNLP 99", "ar", "pixels", "half", transformer=_fixed(_first(99, INNProjection(n_jobs=1)))),
     ),

@@ -13,6 +13,7 @@ from sklearn.preprocessing import Normalizer, normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearboost import KNNClassifier
+from nearboost.inn.discriminants import ChosenDiscriminants
 from nearboost.inn.projection import LPP, SRLP, INNProjection
 from nearboost.inn.recipes import eigenfaces, regularized_lda
 from reference import inn, projection
@@ -35,7 +36,7 @@ EXPECTED_WEIGHTS = {
 }
 
 
-@parametrize_with_checks([INNProjection(), LPP(), SRLP()])
+@parametrize_with_checks([INNProjection(), LPP(), SRLP(), ChosenDiscriminants()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -260,7 +261,7 @@ def test_traffic_signs():
             eigenfaces(300, normalize=False),
             INNProjection(99),
             SRLP(99),
-            regularized_lda(normalize=False),
+            regularized_lda(shrinkage=0.001, normalize=False),
         )
     )
     assert eigen + 0.15 < inn_ < lda
@@ -325,3 +326,27 @@ def test_wrong_rows(estimator):
         estimator().fit(np.ones((60, 3)), Y)
     with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 6 features"):
         estimator().fit(X, Y).transform(X[:, :2])
+
+
+def test_the_shrinkage_is_the_one_that_held_out_rows_want():
+    """In many dimensions with few rows the paper's 0.001 learns the rows by heart."""
+    rng = np.random.default_rng(0)
+    centers, y = 0.55 * rng.normal(size=(10, 80)), np.arange(600) % 10
+    rows = centers[y] + rng.normal(size=(600, 80))
+    few, truth = slice(0, 100), y[100:]
+    chosen = regularized_lda().fit(rows[few], y[few])
+    accuracies = {}
+    for one in (0.6, 0.3, 0.1, 0.03, 0.01, 0.001):
+        model = make_pipeline(regularized_lda(shrinkage=one), KNNClassifier(1)).fit(rows[few], y[few])
+        accuracies[one] = model.score(rows[100:], truth)
+    shrinkage = chosen.named_steps["chosendiscriminants"].shrinkage_
+    assert accuracies[shrinkage] > accuracies[0.001] + 0.05
+    assert accuracies[shrinkage] > max(accuracies.values()) - 0.03
+    given = regularized_lda(shrinkage=shrinkage).fit(rows[few], y[few])
+    np.testing.assert_allclose(chosen.transform(rows), given.transform(rows), rtol=0, atol=1e-9)
+
+
+def test_nothing_to_choose_a_shrinkage_by():
+    with pytest.raises(ValueError, match="No class has two different rows"):
+        ChosenDiscriminants().fit(np.eye(4)[[0, 0, 1, 2, 3]], [0, 0, 1, 2, 3])
+    assert ChosenDiscriminants().fit(np.eye(5), [0, 0, 1, 2, 3]).components_.shape == (3, 5)

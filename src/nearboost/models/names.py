@@ -33,6 +33,7 @@ _OURS = {
     "nearboost.inn.coder": ("INNCoder",),
     "nearboost.inn.crc": ("CRCClassifier",),
     "nearboost.inn.naive_bayes": ("NaiveBayesNN",),
+    "nearboost.inn.discriminants": ("ChosenDiscriminants",),
     "nearboost.inn.projection": ("INNProjection", "LPP", "SRLP"),
     "nearboost.inn.src": ("SRCClassifier",),
     "nearboost.linear.sgd": ("LinearSGDClassifier",),
