@@ -42,8 +42,7 @@ from nearboost.problem.calibration import (
     exact_matches,
     warn_uncalibrated,
 )
-from nearboost.problem.held_out import deal_folds, find_seed, whole_groups
-from nearboost.problem.others import have_others
+from nearboost.problem.held_out import deal_folds, find_seed, have_others, whole_groups
 from nearboost.problem.targets import (
     GivenRows,
     Labels,

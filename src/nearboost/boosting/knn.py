@@ -271,6 +271,22 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         found = self._search.search(X, self.n_neighbors)
         return found, votes_from_neighbors(found, self._n_samples, self.vote_weights)
 
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Each class's share of the votes; the largest wins.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Query rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Shares; for two classes, that of the second minus that of the first.
+        """
+        shares = np.concatenate(list(self._score_blocks(X)))
+        return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
+
     def explain(self, X: ArrayLike) -> list[Explanation]:
         """Who voted on each row, and how much.
 

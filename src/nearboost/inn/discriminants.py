@@ -4,7 +4,7 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import normalize
@@ -66,7 +66,7 @@ class ChosenDiscriminants(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Raise an error if a parameter is invalid, before any data is read."""
         check_whole("n_components", self.n_components, optional=True)
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Choose the shrinkage, then learn the discriminants.
 
         Parameters

@@ -138,6 +138,12 @@ def best_scores(
     return sorted(level, key=losses.__getitem__)
 
 
+def have_others(classes: NDArray[np.int64], groups: NDArray[np.integer], least: int = 1) -> NDArray[np.bool_]:
+    """Whether a row's class is in so many other groups."""
+    pairs = np.unique(np.stack([classes, groups], axis=1), axis=0)
+    return np.asarray(np.bincount(pairs[:, 0])[classes] > least)
+
+
 def mark_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
     """A number for each row that depends on its values alone; equal rows have the same."""
     check_map(X)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.entries import Number
 from nearboost.problem.calibration import Calibration, doubt_of, fit_calibration, keep_leader, warn_uncalibrated
-from nearboost.problem.held_out import LARGE, MOST_HELD_OUT, join_equal_rows, number_folds
+from nearboost.problem.held_out import LARGE, MOST_HELD_OUT, have_others, join_equal_rows, number_folds
 from nearboost.problem.targets import labels_from_classes
 
 Scores = NDArray[np.float64]
@@ -108,9 +108,3 @@ def deal(
     fold_of_row = np.empty(len(classes), dtype=np.int32)
     fold_of_row[order] = dealt
     return fold_of_row, order if few else order[dealt == dealt[0]]
-
-
-def have_others(classes: NDArray[np.int64], groups: NDArray[np.integer], least: int = 1) -> NDArray[np.bool_]:
-    """Whether a row's class is in so many other groups."""
-    pairs = np.unique(np.stack([classes, groups], axis=1), axis=0)
-    return np.asarray(np.bincount(pairs[:, 0])[classes] > least)
