@@ -156,6 +156,23 @@ def test_damaged_files_are_refused(plate, tmp_path, change):
         open_project(tmp_path / "p")
 
 
+@pytest.mark.parametrize("name", ["masks/00001_cells.tif", "features/more/rows.npy", "tables", "labels.csv"])
+def test_links_among_own_files_are_refused(segmented, tmp_path, name):
+    """What a stranger's project leads to is not overwritten."""
+    target = tmp_path / "precious"
+    target.write_text("mine") if "." in name else target.mkdir()
+    link = segmented / name
+    link.parent.mkdir(exist_ok=True)
+    shutil.rmtree(link, ignore_errors=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+    with pytest.raises(DataError, match=f"{link.name} is a link"):
+        open_project(segmented)
+    link.unlink()
+    (segmented / "pictures").symlink_to(tmp_path)  # a folder that is not the project's own
+    open_project(segmented)
+
+
 def test_masks_are_the_same_bytes_and_made_once(plate, segmented, tmp_path):
     project = create_project(tmp_path / "again", [plate / "images"], layout=plate / "layout.csv").project
     found = segment_project(project, SegmentationSettings(), n_jobs=1)

@@ -16,12 +16,11 @@ from nearboost.cells.fields import Reading, check_roles, list_images, sort_files
 from nearboost.cells.files import digest_of
 from nearboost.cells.layout import EMPTY, as_well, read_layout
 from nearboost.cells.patterns import Place, find_pattern
-from nearboost.cells.project import LAYOUT, Field, ImageFile, Project
+from nearboost.cells.project import FOLDERS, LAYOUT, Field, ImageFile, Project
 from nearboost.cells.trust import knows_folders, sign_folders
 from nearboost.datasets import DataError
 
 MOST_TRIED = 8  # fields, until one can be read
-FOLDERS = ("masks", "features", "tables", "models")
 
 
 class Made(NamedTuple):

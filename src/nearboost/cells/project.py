@@ -20,6 +20,7 @@ from nearboost.cells.patterns import NUCLEI, Place, as_unicode
 from nearboost.datasets import DataError
 
 FORMAT = 1
+FOLDERS = ("masks", "features", "tables", "models")
 LARGEST_NUMBER = 2**31 - 1  # of an image
 FILE, PIPELINE, LAYOUT, LABELS = "project.json", "pipeline.json", "layout.csv", "labels.csv"
 
@@ -219,8 +220,24 @@ def open_project(folder: Path) -> Project:
         raise DataError(
             f"{folder / FILE} is damaged; restore it from a copy, or make the project anew."
         ) from error
+    _check_links(folder)
     layout = read_layout(folder / LAYOUT) if (folder / LAYOUT).exists() else EMPTY
     return Project(folder, folders, content["pattern"], reading, fields, numbers, layout)
+
+
+def _check_links(folder: Path) -> None:
+    """Refuse links among a project's own files: what is written to one would replace what it leads to."""
+    waiting = [os.fspath(folder)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                own = entry.path.startswith(tuple(os.path.join(folder, name) for name in FOLDERS))
+                if entry.is_symlink() and (own or not entry.is_dir()):
+                    raise DataError(
+                        f"{entry.path} is a link; put the file itself there, or make the project anew."
+                    )
+                if own and entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
 
 
 def _reading_of_json(content: dict[str, Any]) -> Reading:
