@@ -280,7 +280,7 @@ def test_how_a_project_is_shown_is_kept(app, visitor):
 
 def test_a_killed_app_has_lost_nothing(screen, visitor):
     """And the page says what to do when its app was started anew."""
-    visitor.expected = ("ERR_CONNECTION_REFUSED", "401")
+    visitor.expected = ("ERR_CONNECTION", "401")
     with open_store_of(screen) as (_, store):
         name_classes(store)
     words = program("cells", "app", screen, "--no-browser", "--port", free_port())

@@ -103,10 +103,28 @@ def test_labels_as_a_table(inside):
     hostile = '=cmd|" /C calc"!A0'
     kind = inside.write("/api/classes/add", {"name": hostile})["class"]["id"]
     inside.write("/api/label", {"cells": [{"image": 1, "object": 2, "event": 0}], "class": kind})
-    found = inside.ask("GET", "/labels.csv")
+    found = inside.ask("GET", "/results/labels.csv")
     assert found.headers["Content-Type"].startswith("text/csv")
     assert "labels.csv" in found.headers["Content-Disposition"]
     table = found.body.decode()
     assert table.splitlines()[0] == "ImageNumber,ObjectNumber,x,y,class,who,when,excluded"
     assert ",=cmd" not in table
     assert ',"=cmd' not in table
+
+
+def test_a_table_that_is_a_link_is_not_sent(inside, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    (inside.desk.project.folder / "tables" / "counts.csv").symlink_to(tmp_path / "secret")
+    found = inside.ask("GET", "/results/counts.csv")
+    assert found.status == 400
+    assert b"leads out of its folder" in found.body
+    assert inside.ask("GET", "/results/..%2fproject.json").status == 404
+    assert inside.ask("GET", "/results/project.json").status == 400
+
+
+def test_no_job_reads_a_link(inside, own_images, tmp_path):
+    path = first_image(inside.desk.project.folder)
+    shutil.move(path, tmp_path / "secret.tif")
+    path.symlink_to(tmp_path / "secret.tif")
+    for kind in ("describe", "train", "count"):
+        assert "leads out" in inside.write(f"/api/job/{kind}", {}, status=400)["error"]

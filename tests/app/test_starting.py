@@ -9,13 +9,21 @@ import sys
 import time
 import urllib.request
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
-from app.talking import free_port, running
+from app.talking import App, free_port, running
 from cli.calling import call, program, refused
+from nearboost.app.door import Address
+from nearboost.cells.creating import create_project
+from nearboost.cells.demo import write_demo
 from nearboost.cells.project import open_project
+from nearboost.cells.segmenting import segment_project
+from nearboost.cells.settings import SegmentationSettings
 from nearboost.cli.common import Exit
+
+SOON = 5  # seconds, on a machine with other work; about one where there is none
 
 
 def test_no_project(tmp_path):
@@ -96,6 +104,7 @@ def until_it_answers(address):
     return None
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_it_starts_and_ends(screen):
     with started(screen, "--no-browser", "--port", free_port()) as (process, address):
@@ -104,10 +113,31 @@ def test_it_starts_and_ends(screen):
         process.send_signal(signal.SIGINT)
         begun = time.monotonic()
         out, err = process.communicate(timeout=10)
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < SOON
     assert process.returncode == 0
     assert out == ""
     assert err.count("\n") == 1, "no traceback, and nothing of requests"
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_it_ends_while_a_job_runs(tmp_path):
+    """The job is cancelled, and the fields that it has finished are kept."""
+    write_demo(tmp_path / "plate", repeats=1, size=512, n_cells=60)
+    made = create_project(tmp_path / "screen", [tmp_path / "plate" / "images"])
+    segment_project(made.project, SegmentationSettings())
+    with started(tmp_path / "screen", "--no-browser", "--port", free_port()) as (process, address):
+        origin, _, token = address.partition("/open#")
+        app = App(Address("127.0.0.1", int(origin.rpartition(":")[2])), SimpleNamespace(token=token), None)
+        app.enter().be("Ada").write("/api/job/describe", {})
+        while app.read("/api/job")["taken"] < 2:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        process.communicate(timeout=20)
+        assert time.monotonic() - begun < SOON
+    assert process.returncode == 0
+    assert len(list((tmp_path / "screen" / "features").rglob("*"))) > 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script as a browser")

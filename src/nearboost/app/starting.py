@@ -1,14 +1,16 @@
 """A project is opened for the app, or refused in one sentence."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Thread
 
 from nearboost.app.desk import Desk
 from nearboost.app.door import Address
 from nearboost.app.serving import Tell, run_app
 from nearboost.base.errors import UsageError
+from nearboost.cells.browsing import view_plate
 from nearboost.cells.project_labels import export_labels, open_store
 from nearboost.cells.trust import knows_folders
 from nearboost.cells.writing import opened_for_writing
@@ -34,7 +36,14 @@ def start_app(folder: Path, *, host: str, port: int, browser: bool, tell: Tell, 
     """
     address = Address(checked_host(host), port)
     with open_desk(folder) as desk:
+        Thread(target=warm_up, args=(desk,), daemon=True).start()
         run_app(desk, address, browser=browser, tell=tell, warn=warn)
+
+
+def warm_up(desk: Desk) -> None:
+    """Read while the browser starts what the first page shows; what is wrong with it, the page will say."""
+    with suppress(Exception):
+        view_plate(desk.project, desk.annotations)
 
 
 @contextmanager

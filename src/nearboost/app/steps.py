@@ -3,14 +3,12 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nearboost.app.answers import answer, class_as_json, download, label_as_json
+from nearboost.app.answers import answer, class_as_json, label_as_json
 from nearboost.app.desk import desk_of, person_of, remember_person
 from nearboost.app.given import Given
 from nearboost.app.routes import get, post
 from nearboost.cells.annotation_log import checked_name
 from nearboost.cells.labelling import exclude_cells, label_cells
-from nearboost.cells.labels import format_labels
-from nearboost.cells.project_labels import present_labels
 
 
 def say_who(request: Request) -> Response:
@@ -49,15 +47,7 @@ def classes(request: Request) -> Response:
     return answer({"classes": [class_as_json(one) for one in known], "who": person_of(request)})
 
 
-def table(request: Request) -> Response:
-    """All labels as a table; reading them back is a command."""
-    desk = desk_of(request)
-    labels = present_labels(desk.project, desk.annotations).labels
-    return download(format_labels(labels), "labels.csv")
-
-
 ROUTES = [
-    get("/labels.csv", table),
     post("/api/who", say_who),
     post("/api/label", label),
     post("/api/exclude", exclude),

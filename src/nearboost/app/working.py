@@ -1,17 +1,19 @@
 """Work that takes a while, begun from several pages: describe, train, use another model, count."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from nearboost.app.answers import answer
-from nearboost.app.desk import desk_of
+from nearboost.app.desk import Desk, desk_of
 from nearboost.app.given import Given
 from nearboost.app.routes import get, post
 from nearboost.cells.describing import describe_cells_of
 from nearboost.cells.kept_models import activate_model, train_next
 from nearboost.cells.results import count_again
+from nearboost.cells.trust import check_images
 
 
 def state(request: Request) -> Response:
@@ -22,25 +24,32 @@ def state(request: Request) -> Response:
 def describe(request: Request) -> Response:
     """Measure and describe all cells."""
     desk = desk_of(request)
-    return answer(asdict(desk.jobs.start("describe", lambda: describe_cells_of(desk.project))))
+    return begin(desk, "describe", lambda: describe_cells_of(desk.project))
 
 
 def train(request: Request) -> Response:
     """Train a model on the labels there are."""
     desk = desk_of(request)
-    return answer(asdict(desk.jobs.start("train", lambda: train_next(desk.project))))
+    return begin(desk, "train", lambda: train_next(desk.project))
 
 
 def activate(request: Request) -> Response:
     """Predict with another of the kept models."""
     desk, name = desk_of(request), Given(request).text("name")
-    return answer(asdict(desk.jobs.start("activate", lambda: activate_model(desk.project, name))))
+    return begin(desk, "activate", lambda: activate_model(desk.project, name))
 
 
 def count(request: Request) -> Response:
     """Write all tables anew."""
     desk = desk_of(request)
-    return answer(asdict(desk.jobs.start("count", lambda: count_again(desk.project))))
+    return begin(desk, "count", lambda: count_again(desk.project))
+
+
+def begin(desk: Desk, kind: str, work: Callable[[], str]) -> Response:
+    """Start a job, which may read all images: none of them is a link to elsewhere."""
+    for one in desk.project.fields:
+        check_images(desk.project, one)
+    return answer(asdict(desk.jobs.start(kind, work)))
 
 
 def cancel(request: Request) -> Response:

@@ -19,6 +19,7 @@ from nearboost.cells.responses import DoseFit
 from nearboost.cells.saying import active_model
 from nearboost.cells.tables import COUNTING, TABLES, count_project, layout_digest, write_cells
 from nearboost.cells.training import file_hash
+from nearboost.cells.trust import check_inside
 
 CURVE_POINTS = 80
 TEXTS = ("level", "plate", "well", "class", "compound", "readout", "z_prime_note", "ec50_note", "control")
@@ -180,6 +181,7 @@ def download(project: Project, store: AnnotationStore, name: str) -> bytes:
         return format_labels(present_labels(project, store).labels).encode()
     if name not in DOWNLOADS or not _table(project, name).exists():
         raise UsageError(f"There is no table {name!r}; count the cells first.")
+    check_inside(project.folder, _table(project, name))
     return _table(project, name).read_bytes()
 
 
