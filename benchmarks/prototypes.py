@@ -44,9 +44,9 @@ CONDENSED = {
 Row = dict[str, Any]
 
 
-def measure_ours(split: Split, seed: int) -> Iterator[Row]:
-    """N3 and UNN on one split, row by row."""
-    for name in OURS:
+def measure_ours(names: Iterable[str], split: Split, seed: int) -> Iterator[Row]:
+    """Some of ours on one split, row by row."""
+    for name in names:
         for share in shares_of(name):
             yield {"share": share, **boosted(name, split, share, seed)}
 
@@ -252,21 +252,27 @@ def main() -> None:
     parser.add_argument(
         "--seeds", type=int, nargs="+", default=[10, 11, 12, 13, 14], help="splits, where they are drawn"
     )
-    parser.add_argument("--ours", action="store_true", help="keep the other contenders' last results")
+    parser.add_argument(
+        "--ours",
+        nargs="*",
+        choices=OURS,
+        help="measure ours alone, or some of them; keep the others' last results",
+    )
     parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
     parser.add_argument("--output", default="prototypes", help="name of the results")
     options = parser.parse_args()
     if not options.show:
-        kept = read_results(options.output)["rows"] if options.ours else []
-        rows = [row for row in kept if row["contender"] not in OURS]
+        alone, names = options.ours is not None, options.ours or list(OURS)
+        kept = read_results(options.output)["rows"] if alone else []
+        rows = [row for row in kept if row["contender"] not in names]
         for data in SETS:
             for seed in options.seeds[: 1 if data in FIXED_SPLIT else None]:
                 split = load(data, seed)
-                others = () if options.ours else measure_others(split, seed)
-                for row in chain(measure_ours(split, seed), others):
+                others = () if alone else measure_others(split, seed)
+                for row in chain(measure_ours(names, split, seed), others):
                     rows.append({"data": data, "seed": seed, **row})
                     print(data, seed, row["contender"], row["share"], row["accuracy"], flush=True)
-        write_results(options.output, {"rows": rows, "aims": verdicts(Table(rows))}, merged=options.ours)
+        write_results(options.output, {"rows": rows, "aims": verdicts(Table(rows))}, merged=alone)
     print(report(read_results(options.output)))
 
 
