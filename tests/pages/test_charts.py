@@ -9,6 +9,7 @@ from compare.reading import Page
 from nearboost.measures.differences import Summary
 from nearboost.pages import matrix, numbers
 from nearboost.pages.charts import FRAME, Point, learning_curves, reliability, trade_off, undominated
+from nearboost.pages.doses import dose_curve
 from nearboost.pages.svg import Axis, axis_around, text_width
 
 NAN = float("nan")
@@ -226,3 +227,20 @@ def test_unknown_measures(unknown):
     assert numbers.mean(unknown) is None
     assert numbers.interval(unknown) is None
     assert numbers.with_interval(unknown) == "–"
+
+
+def test_curves_of_doses():
+    """A dot for each well, the curve through them, and no dose at the left edge."""
+    curve = [(dose, dose / (1 + dose)) for dose in (0.1, 1.0, 10.0)]
+    picture = str(dose_curve([0.0, 0.1, 1.0, 10.0], [0.0, 0.1, 0.5, 0.9], curve, 1.0, "share of <round>"))
+    assert picture.count("<circle") == 4
+    assert 'class="curve strong"' in picture
+    assert 'class="leader"' in picture
+    assert "Half of the effect is at 1." in picture
+    assert "share of &lt;round&gt;" in picture
+    assert "style=" not in picture
+    places = [float(x) for x in re.findall(r'cx="([\d.]+)"', picture)]
+    assert places == sorted(places)
+    assert len(set(places)) == 4
+    assert 'class="curve' not in str(dose_curve([1.0, 2.0], [0.1, 0.1], [], None, "share"))
+    assert dose_curve([1.0, 1.0], [0.1, 0.2], [], None, "share") is None

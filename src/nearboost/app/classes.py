@@ -9,7 +9,7 @@ from nearboost.app.answers import answer, class_as_json, page
 from nearboost.app.desk import desk_of
 from nearboost.app.given import Given
 from nearboost.app.routes import get, post
-from nearboost.cells.annotations import COLOURS
+from nearboost.cells.annotation_classes import COLOURS
 
 
 def show(request: Request) -> Response:
