@@ -115,12 +115,12 @@ def test_from_labels_to_counts_and_through_a_kill(screen, truth, visitor):
     with serve(screen, port) as server:
         page = visitor.enter(server.stdout.readline().strip())
         visitor.be(ADA)
-        page.get_by_role("link", name="Classes", exact=True).click()
+        go_to(page, "Classes")
         for name in NAMES.values():
             page.get_by_label("New class").fill(name)
             page.keyboard.press("Enter")
             page.locator(".classes", has_text=name).wait_for()
-        page.get_by_role("link", name="Gallery", exact=True).click()
+        go_to(page, "Gallery")
         label_by_keys(page, truth)
         server.send_signal(signal.SIGKILL)
         server.wait()
@@ -131,24 +131,31 @@ def test_from_labels_to_counts_and_through_a_kill(screen, truth, visitor):
     with serve(screen, port) as server:
         page.goto(server.stdout.readline().strip())
         page.wait_for_url("**/plate")
-        page.get_by_role("link", name="Train", exact=True).click()
+        go_to(page, "Train")
         assert page.locator("table.labels tfoot").inner_text().split()[-2:] == ["50", "50"]
         page.wait_for_selector("body[data-ready]")
         page.get_by_role("button", name="Train a model").click()
         page.locator("table.models").wait_for()
         assert "predicts" in page.locator("table.models").inner_text()
         assert mean_accuracy(screen, truth) >= ENOUGH
-        page.get_by_role("link", name="Results", exact=True).click()
+        go_to(page, "Results")
         page.wait_for_selector("body[data-ready]")
         page.get_by_role("button", name="Count the cells").click()
         page.locator("table.counts").first.wait_for()
         check_counts(page, screen)
         relabel_one(page)
-        page.get_by_role("link", name="Results", exact=True).click()
+        go_to(page, "Results")
         page.get_by_text("Labels have changed since the cells were counted.").wait_for()
         page.wait_for_selector("body[data-ready]")
         page.get_by_role("button", name="Count again").click()
         page.get_by_text("Labels have changed").wait_for(state="hidden")
+        page.close()
+
+
+def go_to(page, name):
+    """Open a page of the bar; its scripts have begun when it is loaded."""
+    page.get_by_role("link", name=name, exact=True).click()
+    page.wait_for_url(f"**/{name.lower()}")
 
 
 def check_counts(page, screen):
@@ -167,7 +174,7 @@ def check_counts(page, screen):
 
 
 def relabel_one(page):
-    page.get_by_role("link", name="Gallery", exact=True).click()
+    go_to(page, "Gallery")
     page.wait_for_selector(READY)
     with page.expect_response("**/api/label"):
         page.keyboard.press("1")
@@ -210,6 +217,7 @@ def test_all_of_it_without_a_mouse(screen, truth, visitor):
         page.keyboard.press("c")
         page.locator("table.counts").first.wait_for()
         check_counts(page, screen)
+        page.close()
 
 
 FOCUSED = "document.activeElement"
