@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from app.talking import running
+from app.visiting import Visitor
 from nearboost.cells.creating import create_project
 from nearboost.cells.demo import write_demo
 from nearboost.cells.segmenting import segment_project
@@ -44,3 +45,13 @@ def app(screen):
 def inside(app):
     """An app that Ada is in."""
     return app.enter().be("Ada")
+
+
+@pytest.fixture
+def visitor(browser):
+    """After the test, no error was told and no request went elsewhere."""
+    made = Visitor(browser)
+    yield made
+    made.context.close()
+    assert [text for text in made.told if not any(known in text for known in made.expected)] == []
+    assert [url for url in made.asked if not url.startswith((made.origin, "blob:"))] == []

@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from app.talking import running
-from app.test_browser import ADA, Visitor
+from app.visiting import ADA, Visitor
 from browsing import CONTRAST
 from nearboost.base.progress import progress_bar
 from nearboost.cells.annotation_records import Cell

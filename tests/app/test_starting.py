@@ -119,7 +119,7 @@ def test_it_starts_and_ends(screen):
     assert err.count("\n") == 1, "no traceback, and nothing of requests"
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_it_ends_while_a_job_runs(tmp_path):
     """The job is cancelled, and the fields that it has finished are kept."""
