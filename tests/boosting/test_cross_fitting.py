@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 
 from boosting.problems import brute_force, make_problems, random_rows
@@ -346,3 +347,12 @@ def test_nothing_is_known_from_zero_of_classes_with_two_rows(model):
     assert np.isnan(fitted.held_out_accuracy_)
     p = fitted.predict_proba(X)
     assert np.isfinite(np.log(p)).all()
+
+
+def test_features_that_have_seen_the_labels_flatter_what_is_held_out():
+    """Which is why the documentation warns of them: nothing inside `fit` can know."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 60)), rng.integers(0, 2, 200)
+    seen = LinearDiscriminantAnalysis().fit(X, y).transform(X)
+    assert N3Classifier().fit(seen, y).held_out_accuracy_ > 0.65
+    assert N3Classifier().fit(X, y).held_out_accuracy_ < 0.6
