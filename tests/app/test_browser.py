@@ -230,6 +230,7 @@ def test_how_a_project_is_shown_is_kept(app, visitor):
     assert not page.get_by_label("shown (O)").is_checked()
 
 
+@pytest.mark.alone
 def test_a_killed_app_has_lost_nothing(screen, visitor):
     """And the page says what to do when its app was started anew."""
     visitor.expected = ("ERR_", "401")

@@ -72,26 +72,27 @@ def test_nobody_labels_without_a_name(app):
     assert "1 to 100" in app.write("/api/who", {"name": " "}, status=400)["error"]
 
 
-@pytest.mark.parametrize("body", [
+ODD = [
     {}, {"cells": 1, "class": 1}, {"cells": [], "class": 1}, {"cells": [1], "class": 1},
     {"cells": [{"image": "1", "object": 1, "event": 0}], "class": 1}, {"cells": [cell(-1)], "class": 1},
     {"cells": [cell(True)], "class": 1}, {"cells": [cell(1.5)], "class": 1}, {"cells": [cell(2**70)], "class": 1},
     {"cells": [cell()], "class": 99}, {"cells": [cell()], "class": "round"},
     {"cells": [cell()] * 20_001, "class": 1},
-])  # fmt: skip
-def test_odd_labels_are_refused(inside, classes, body):
-    said = inside.write("/api/label", body, status=400)["error"]
-    assert said.endswith(".")
+]  # fmt: skip
+
+
+def test_odd_labels_are_refused(inside, classes):
+    for body in ODD:
+        said = inside.write("/api/label", body, status=400)["error"]
+        assert said.endswith("."), body
     assert inside.desk.annotations.labels() == []
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_names_of_classes_are_only_text(inside, name):
-    found = inside.ask("POST", "/api/classes/add", {"name": name})
-    if found.status == 400:
-        return  # a name that would not be shown as it is
+def test_names_of_classes_are_only_text(inside):
+    taken = [name for name in HOSTILE if inside.ask("POST", "/api/classes/add", {"name": name}).status == 200]
+    assert len(HOSTILE) - len(taken) == 1, "one name would not be shown as it is"
+    assert [one["name"] for one in inside.read("/api/classes")["classes"]] == taken
     page = inside.ask("GET", "/classes").body.decode()
-    assert inside.read("/api/classes")["classes"][-1]["name"] == name
     assert "<script>alert" not in page
     assert "</script><b>" not in page
 
