@@ -127,6 +127,19 @@ def test_keys_are_listed_and_dialogs_close(app, visitor):
     dialog.wait_for(state="detached")
 
 
+def test_a_name_can_be_given_later(app, visitor):
+    visitor.enter(app.entrance)
+    page = visitor.open("/fields/1?cell=1")
+    page.keyboard.press("1")
+    page.get_by_role("button", name="Not now").click()
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert labels_of(app) == {}
+    page.keyboard.press("1")
+    page.get_by_label("Your name").fill(ADA)
+    page.keyboard.press("Enter")
+    wait_for_labels(page, app, 1)
+
+
 def on_screen(page, cell):
     """Where a cell is on the page."""
     box = page.locator("#canvas").bounding_box()

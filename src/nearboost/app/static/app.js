@@ -54,7 +54,7 @@ export function alarm(text) {
 export function ask(title, body, choices) {
   return new Promise((resolve) => {
     const buttons = choices.map(([value, name], place) =>
-      element("button", { value, type: "submit", class: place === 0 ? "main" : null }, name));
+      element("button", { value, type: "submit", class: place === 0 ? "main" : null, formnovalidate: place > 0 }, name));
     const form = element("form", { method: "dialog" }, element("h2", {}, title), ...body, element("p", { class: "choices" }, ...buttons));
     const dialog = element("dialog", { "aria-label": title }, form);
     dialog.addEventListener("close", () => {
@@ -211,7 +211,7 @@ function help() {
   const rows = Array.from(known, ([key, { about }]) => [key, about]).filter(([, about]) => about);
   const grouped = new Map();
   for (const [key, about] of rows) grouped.set(about, [...(grouped.get(about) ?? []), key]);
-  const list = element("dl", { class: "keys" }, ...Array.from(grouped, ([about, all]) =>
+  const list = element("dl", { class: "keys", tabindex: -1, autofocus: true }, ...Array.from(grouped, ([about, all]) =>
     element("div", {}, element("dt", {}, ...all.flatMap((key) => [element("kbd", {}, key.replace("Arrow", "")), " "])), element("dd", {}, about))));
   return ask("Keys", [list], [["", "Close"]]);
 }

@@ -1,6 +1,7 @@
 // What stands beside a field: the chosen cell, classes, channels, outlines, labels without a cell.
 import { ago, classOf, classes, element, swatch } from "./app.js";
 
+const FLAGS = { Flag_Unstained: "no stain", Flag_NoNucleus: "no nucleus", Flag_Border: "at the border" };
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 export function drawCell(place, them, current, { wrong, votes }) {
@@ -18,7 +19,7 @@ export function drawCell(place, them, current, { wrong, votes }) {
     ["Label", known ? [swatch(known), " ", element("bdi", {}, known.name), current.check ? " (check: placed by its middle only)" : ""] : ["none"]],
     ["Said by", current.who && (known || current.excluded) ? [`${current.who}, ${ago(current.at)}`] : null],
     ["Predicted", current.said ? [element("bdi", {}, current.said), ` ${percent(current.probability ?? 0)}`] : null],
-    ["Flags", current.flags.length ? [current.flags.join(", ").replaceAll("_", " ")] : null],
+    ["Flags", current.flags.length ? [current.flags.map((one) => FLAGS[one] ?? one).join(", ")] : null],
   ];
   place.replaceChildren(
     element("p", {}, element("strong", {}, `Cell ${current.object}`), current.excluded ? " is left out: wrong outline." : ""),
