@@ -8,10 +8,9 @@ standardised, with C in 0.01 … 10 by three folds, k-NN chooses k among 1, 3, 5
 boosting is HistGradientBoostingClassifier as it comes, with early stopping from 5,000 rows on: without, it
 diverged on the 9,803 traffic signs. "A tenth" is ``NearBoostClassifier(n_prototypes=0.1)``.
 
-NearBoost's settings were looked at on the sets in FAMILIAR. Of the others, the pixels of Yale B and of the signs
-were run once after that; ORL and Caltech had been looked at once before, without a change because of them, and a
-larger cut of the signs had led to the bound on multinomial regression. Prints Markdown tables and writes
-``benchmarks/results/flagship.json``; ``--show`` prints what was written last.
+What NearBoost's settings were looked at on, and what not, is in ``benchmarks/flagship_sets.py``; ``--fresh`` takes
+the sets that were touched only when all had been decided. Prints Markdown tables and writes
+``benchmarks/results/flagship.json`` or ``flagship_fresh.json``; ``--show`` prints what was written last.
 """
 
 import argparse
@@ -23,30 +22,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from benchmarks.data import CACHE, Split, _described_scenes, _split, data_folder, load, signs
+from benchmarks.data import Split
+from benchmarks.flagship_sets import FAMILIAR, FRESH, LESS_FAMILIAR, SETS, UNITS
 from benchmarks.machine import read_results, write_results
 from benchmarks.probabilities import expected_calibration_error, log_loss
 from benchmarks.tables import markdown
 from nearboost import NearBoostClassifier
-from nearboost.datasets import read_mat
-from nearboost.features import BioInspiredFeatures, Gist
-from nearboost.features.extraction import extract
 from nearboost.problem.calibration import fit_calibration
 
-FAMILIAR = ("digits", "hela", "yaleb", "scene15-gist", "gtsrb-pca", "wine", "breast-cancer", "iris")
-LESS_FAMILIAR = ("orl-pixels", "yaleb-pixels", "gtsrb-pixels", "caltech40-gist", "gtsrb-pca-10k")
-UNITS = ("wine", "breast-cancer", "iris")  # whose features are of different kinds
 N_SPLITS = {"gtsrb-pca-10k": 1}
 DIVERGES_FROM = 5_000  # rows; gradient boosting without early stopping
 MANY_CLASSES = 20  # gradient boosting takes minutes beyond: one split
@@ -55,57 +47,6 @@ OTHERS = ("logistic regression", "k-NN", "gradient boosting")
 CONTENDERS = ("NearBoost", "NearBoost, a tenth", "SVM, temperature", "SVM, Platt", *OTHERS)
 
 Row = dict[str, Any]
-
-
-def halves(name: str, X: NDArray, y: NDArray, seed: int, n_components: int | None = None) -> Split:
-    """A random half to learn from; principal components are found on it alone."""
-    order = np.random.default_rng(seed).permutation(len(y))
-    projection = None if n_components is None else PCA(n_components, svd_solver="full")
-    return _split(name, X, y, np.sort(order[::2]), np.sort(order[1::2]), projection)
-
-
-def some_of_each(name: str, X: NDArray, y: NDArray, seed: int, n_each: int) -> Split:
-    """So many rows of each class to learn from."""
-    order = np.random.default_rng(seed).permutation(len(y))
-    drawn = np.concatenate([order[y[order] == c][:n_each] for c in np.unique(y)])
-    return _split(name, X, y, np.sort(drawn), np.setdiff1d(order, drawn))
-
-
-def faces(file: str, seed: int, n_components: int | None) -> Split:
-    found = read_mat(data_folder() / "faces" / file)
-    return halves(file, normalize(found.X.astype(np.float64)), found.y, seed, n_components)
-
-
-def described(folder: str, pattern: str, descriptor: Any, n_classes: int | None = None) -> tuple[NDArray, NDArray]:
-    """Square roots of histograms or energies of images in folders, at most 60 of each of some classes."""
-    paths = sorted((data_folder() / folder).glob(pattern))
-    names = np.array([path.parent.name for path in paths])
-    if n_classes is not None:
-        chosen = np.unique(names)[::2][:n_classes]
-        paths = [path for c in chosen for path in [p for p in paths if p.parent.name == c][:60]]
-        names = np.array([path.parent.name for path in paths])
-    return np.sqrt(extract(paths, descriptor, CACHE).X.astype(np.float64)), np.unique(names, return_inverse=True)[
-        1
-    ]
-
-
-SETS: dict[str, Callable[[int], Split]] = {
-    "digits": lambda seed: load("digits", seed),
-    "hela": lambda seed: halves("hela", *described("hela2d", "*/*.tif", BioInspiredFeatures()), seed),
-    "yaleb": lambda seed: faces("YaleB_32x32.mat", seed, 150),
-    "scene15-gist": lambda seed: some_of_each("scene15", *_described_scenes(15), seed, 100),
-    "gtsrb-pca": lambda seed: signs(seed, 13, 150),
-    "wine": lambda seed: halves("wine", *load_wine(return_X_y=True), seed),
-    "breast-cancer": lambda seed: halves("breast cancer", *load_breast_cancer(return_X_y=True), seed),
-    "iris": lambda seed: halves("iris", *load_iris(return_X_y=True), seed),
-    "orl-pixels": lambda seed: faces("ORL_32x32.mat", seed, None),
-    "yaleb-pixels": lambda seed: faces("YaleB_32x32.mat", seed, None),
-    "gtsrb-pixels": lambda seed: signs(seed, 13, None),
-    "caltech40-gist": lambda seed: some_of_each(
-        "caltech", *described("caltech101", "*/*.jpg", Gist(), 40), seed, 30
-    ),
-    "gtsrb-pca-10k": lambda seed: signs(seed, 4, 150),
-}
 
 
 def folds_of(split: Split) -> Any:
@@ -144,7 +85,7 @@ def judged(probabilities: NDArray[np.float64], split: Split) -> Row:
     truth = np.searchsorted(np.unique(split.y_train), split.y_test)
     return {
         "accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
-        "log_loss": log_loss(probabilities, truth),
+        "log_loss": log_loss(np.log(np.maximum(probabilities, np.finfo(float).eps)), truth),
         "ece": expected_calibration_error(probabilities, truth),
     }
 
@@ -216,8 +157,9 @@ def measure_others(split: Split, seed: int) -> Iterator[Row]:
 def report(results: Row) -> str:
     """Accuracy and log-loss of all, then what NearBoost costs beside the SVM, what it told before, and a tenth."""
     rows = results["rows"]
-    sets = [name for name in SETS if any(row["data"] == name for row in rows)]
+    sets = list(dict.fromkeys(row["data"] for row in rows))
     names = [name for name in CONTENDERS if any(row["contender"] == name for row in rows)]
+    ours, few, svm = "NearBoost", "NearBoost, a tenth", "SVM, temperature"
 
     def mean(data: str, contender: str, key: str) -> float:
         values = [row[key] for row in rows if (row["data"], row["contender"]) == (data, contender) and key in row]
@@ -226,13 +168,23 @@ def report(results: Row) -> str:
     def shown(value: float, digits: int, factor: float = 1.0) -> str:
         return "" if np.isnan(value) else f"{factor * value:.{digits}f}"
 
+    def ahead(data: str) -> str:
+        """Points of accuracy before the SVM, and their standard error over the splits."""
+        of = {(row["contender"], row["seed"]): row["accuracy"] for row in rows if row["data"] == data}
+        points = [
+            100 * (of[ours, seed] - of[svm, seed]) for name, seed in of if name == ours and (svm, seed) in of
+        ]
+        if len(points) < 2:
+            return "".join(f"{point:+.1f}" for point in points)
+        return f"{np.mean(points):+.1f} ± {np.std(points, ddof=1) / np.sqrt(len(points)):.1f}"
+
     tables = []
     for key, digits, factor in (("accuracy", 1, 100), ("log_loss", 3, 1), ("ece", 1, 100)):
         lines = [[data, *(shown(mean(data, name, key), digits, factor) for name in names)] for data in sets]
         tables.append(f"**{key}**\n\n" + markdown([key, *names], lines))
-    ours, few, svm = "NearBoost", "NearBoost, a tenth", "SVM, temperature"
     columns: dict[str, Callable[[str], str]] = {
         "rows": lambda data: shown(mean(data, ours, "n_rows"), 0),
+        "points before the SVM": ahead,
         "fit, s": lambda data: shown(mean(data, ours, "fit_s"), 2),
         "of the SVM's grid": lambda data: shown(mean(data, ours, "fit_s") / mean(data, svm, "fit_s"), 2),
         "query, µs": lambda data: shown(mean(data, ours, "query_us"), 0),
@@ -257,10 +209,12 @@ def main() -> None:
     """Measure, write and print; or print what was written."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3, help="how many splits")
-    parser.add_argument("--sets", nargs="+", default=[*FAMILIAR, *LESS_FAMILIAR], choices=list(SETS))
+    parser.add_argument("--sets", nargs="+", choices=list(SETS))
+    parser.add_argument("--fresh", action="store_true", help="sets that no setting was chosen on")
     parser.add_argument("--only", choices=["ours", "others"], help="NearBoost and the SVM, or the others")
     parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
     options = parser.parse_args()
+    file, known = ("flagship_fresh", FRESH) if options.fresh else ("flagship", (*FAMILIAR, *LESS_FAMILIAR))
     if not options.show:
         warnings.simplefilter("ignore")
         rng = np.random.default_rng(0)
@@ -268,16 +222,15 @@ def main() -> None:
             NearBoostClassifier().fit(rng.normal(size=(n_rows, 4)), np.arange(n_rows) % 3).predict(
                 np.zeros((2, 4))
             )
-        partly = options.only is not None or len(options.sets) < len(SETS)
-        rows = [
-            row for row in read_results("flagship")["rows"] if partly and stays(row, options.sets, options.only)
-        ]
+        sets = [name for name in options.sets or known if name in known]
+        partly = options.only is not None or len(sets) < len(known)
+        rows = [row for row in read_results(file)["rows"] if stays(row, sets, options.only)] if partly else []
         with threadpool_limits(1):
-            for data in options.sets:
+            for data in sets:
                 for seed in range(min(options.seeds, N_SPLITS.get(data, options.seeds))):
                     rows += [{"data": data, "seed": seed, **row} for row in measure(data, seed, options.only)]
-                    write_results("flagship", {"rows": rows}, merged=partly)
-    print(report(read_results("flagship")))
+                    write_results(file, {"rows": rows}, merged=partly)
+    print(report(read_results(file)))
 
 
 if __name__ == "__main__":
