@@ -68,6 +68,7 @@ def test_what_the_steps_say():
     said = [
         f"ρ from {ridges[0]:g} to {ridges[-1]:g}",
         f"penalty from {penalties[0]:g} to {penalties[-1]:g}",
+        f"divided by their length in the metric, from {choosing.SPHERE_FROM} features on",
         f"t = 1 … {code_heads.N_TERMS},  λ = {code_heads.REGULARIZATION} (on a sphere {code_heads.ON_SPHERE})",
         f"t = {stacking.EQUAL_AT} / ({stacking.EQUAL_AT} + m)",
         f"{scaling.N_KNOTS} knots",

@@ -105,6 +105,12 @@ def test_report_tells_what_was_tried_and_chosen(digits):
     assert report.chosen["scaling"] in str(report)
 
 
+@pytest.mark.parametrize("load", [load_wine, load_iris])
+def test_lengths_of_few_features_count(load):
+    report = NearBoostClassifier().fit(*load(return_X_y=True)).report_
+    assert not any(name.endswith("on a sphere") for _, name, _ in report.tried)
+
+
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_iris])
 def test_units_of_features_do_not_matter(load):
     """Raw measurements in any units: scales are the estimator's own business."""

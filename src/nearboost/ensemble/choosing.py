@@ -31,6 +31,7 @@ SCALING_RIDGES = (0.1, 0.01)
 RANKS_MUST_GAIN = 0.98  # of the best other's log-loss
 FEW_ROWS = 300  # below which all folds judge every metric
 SCREENED_ROWS = 1_000
+SPHERE_FROM = 20  # coordinates: of a few, the length that is lost may be what tells classes apart
 MOST_CODES = 200_000  # rows times classes, up to which multinomial regression takes as long as the rest
 Indices = NDArray[np.int64]
 Rows = NDArray[np.float32]
@@ -224,8 +225,9 @@ class CrossFit:
         step = "metric" if few else "metric, one fold"
         losses = self._losses(tried, screened, step)
         flat = min((i for i, one in enumerate(tried) if one.space != "kernel"), key=lambda i: losses[i][0])
-        tried.append(tried[flat]._replace(on_sphere=True))
-        losses += self._losses(tried[-1:], screened, step)
+        if self.spaces[tried[flat].space].width >= SPHERE_FROM:
+            tried.append(tried[flat]._replace(on_sphere=True))
+            losses += self._losses(tried[-1:], screened, step)
         best = sorted(range(len(tried)), key=lambda i: losses[i][0])[:2]
         finalists = [tried[i] for i in best]
         full = [losses[i] for i in best] if few else self._losses(finalists, self.folds, "metric")
