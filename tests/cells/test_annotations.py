@@ -3,6 +3,7 @@
 import random
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -14,8 +15,9 @@ import pytest
 from nearboost.base.errors import UsageError
 from nearboost.cells import annotation_file
 from nearboost.cells.annotation_log import UNDOABLE
-from nearboost.cells.annotation_records import Cell, ConflictError
+from nearboost.cells.annotation_records import Cell, CellLabel, ConflictError
 from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.carrying import Placement
 from nearboost.datasets import DataError
 
 
@@ -122,6 +124,79 @@ def test_classes(store):
     assert present(store) == {(1, 1): 1, (1, 2): 1, (1, 3): 2}
 
 
+def test_a_wrong_outline_is_left_out_also_when_its_class_is_deleted(store):
+    [label] = store.label("Ada", [Cell(1, 1)], 1)
+    store.exclude("Ada", [Cell(1, 1, label.event)])
+    store.delete_class("Ada", 1)
+    [left] = store.labels()
+    assert (left.class_id, left.excluded) == (None, True)
+    store.restore_class("Ada", 1)
+    assert present(store) == {(1, 1): 1}
+
+
+def test_undoing_gives_no_name_to_two_classes(store):
+    store.change_class("Ada", 1, name="flat")
+    new = store.add_class("Ben", "Round")
+    with pytest.raises(UsageError, match="There is another class 'round' by now; rename it"):
+        store.undo("Ada")
+    assert [one.name for one in store.classes()] == ["flat", "long", "Round"]
+    store.change_class("Ben", new.id, name="other")
+    assert store.undo("Ada") == "change class"
+    assert [one.name for one in store.classes()] == ["round", "long", "other"]
+
+
+def test_classes_of_labels_without_a_cell(store):
+    """Such a label never comes back as one of a class that is gone."""
+    store.keep_aside("Ada", "2020", CellLabel(1, -1, 1, x=5.0, y=5.0))
+    store.carry_over("Ada", 1, "masks", Placement(unplaced=(-1,)), {-1: ""})
+    [waiting] = store.unplaced()
+    with pytest.raises(UsageError, match="1 label of class 'round' without a cell would keep it; place"):
+        store.merge_classes("Ada", 1, into=2)
+    store.delete_class("Ada", 1)
+    with pytest.raises(UsageError, match="There is no class 1"):
+        store.settle("Ada", waiting, Cell(1, 4))
+    store.restore_class("Ada", 1)
+    store.settle("Ada", waiting, Cell(1, 4))
+    store.merge_classes("Ada", 1, into=2)
+    assert present(store) == {(1, 4): 2}
+
+
+def test_a_step_is_undone_and_done_again_as_often_as_wanted(store):
+    store.label("Ada", [Cell(1, 1)], 1)
+    for _ in range(sys.getrecursionlimit() // 2):
+        assert (store.undo("Ada"), store.redo("Ada")) == ("label", "label")
+    assert present(store) == {(1, 1): 1}
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.annotation_records import Cell
+from nearboost.datasets import DataError
+path = Path(sys.argv[1])
+store = AnnotationStore(path)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+store.label("Ada", [Cell(1, 1)], 1)
+most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (path.with_name("annotations.db-wal").stat().st_size, most))
+for _ in range(2):
+    try:
+        store.label("Ada", [Cell(1, 2)], 1)
+    except DataError as error:
+        print("nothing of this step was kept" in str(error), [one.object for one in store.labels()])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+print(len(store.label("Ada", [Cell(1, 3)], 1)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sizes of files have no limit there")
+def test_a_full_disk_is_told_and_leaves_the_store_usable(store, path):
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["True [1]", "True [1]", "1"]
+    assert present(store) == {(1, 1): 1, (1, 3): 1}
+
+
 @pytest.mark.parametrize(
     ("step", "message"),
     [
@@ -182,6 +257,28 @@ def test_files_that_are_something_else_are_refused(path):
     edited(path, "DROP VIEW extra", "DROP TRIGGER steps_delete")
     with pytest.raises(DataError, match="not a file of annotations"):
         AnnotationStore(path)
+
+
+@pytest.mark.parametrize("name", ["sqlitextra", "extra"])
+def test_no_trigger_answers_for_a_label(path, name):
+    AnnotationStore(path).close()
+    edited(path, f"CREATE TRIGGER {name} AFTER INSERT ON label_events BEGIN SELECT 1; END")
+    with pytest.raises(DataError, match="not a file of annotations"):
+        AnnotationStore(path)
+
+
+def test_a_journal_cannot_have_another_file_deleted(path, tmp_path):
+    AnnotationStore(path).close()
+    edited(path, "PRAGMA journal_mode = DELETE")
+    other = tmp_path / "other.txt"
+    other.write_text("dear diary\0")
+    name, end = str(other).encode(), bytes.fromhex("d9d505f920a163d7")
+    head = end + struct.pack(">5I", 0, 1, path.stat().st_size // 4096, 512, 4096)
+    tail = struct.pack(">I", 2**30 // 4096 + 1) + name + struct.pack(">2I", len(name), sum(name)) + end
+    path.with_name("annotations.db-journal").write_bytes(head.ljust(512, b"\0") + tail)
+    with pytest.raises(DataError, match=r"annotations\.db-journal is not of nearboost"):
+        AnnotationStore(path)
+    assert other.exists()
 
 
 def test_newer_and_damaged_files(path, tmp_path):

@@ -156,7 +156,9 @@ def test_damaged_files_are_refused(plate, tmp_path, change):
         open_project(tmp_path / "p")
 
 
-@pytest.mark.parametrize("name", ["masks/00001_cells.tif", "features/more/rows.npy", "tables", "labels.csv"])
+@pytest.mark.parametrize(
+    "name", ["masks/00001_cells.tif", "features/more/rows.npy", "tables", "backups", "labels.csv"]
+)
 def test_links_among_own_files_are_refused(segmented, tmp_path, name):
     """What a stranger's project leads to is not overwritten."""
     target = tmp_path / "precious"

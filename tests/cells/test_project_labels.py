@@ -1,6 +1,8 @@
 """The annotations of a project: older projects are taken over, exports lose nothing, new masks get the labels."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -53,6 +55,25 @@ def test_an_older_project_is_taken_over_whole(labelled, tmp_path):
         assert store.undo("Ada") is None
         assert store.undo("=Ada") is None  # what a file said is nobody's step
     assert path.read_bytes().replace(b"'=Ada", b"=Ada") == before
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.project import open_project
+from nearboost.cells.project_labels import open_store
+AnnotationStore.take_in = lambda *given: os._exit(9)
+open_store(open_project(Path(sys.argv[1])))
+"""
+
+
+def test_a_kill_while_labels_are_taken_over_loses_none(labelled):
+    known = facts(read_labels(labelled).labels)
+    (labelled.folder / "annotations.db").unlink()
+    assert subprocess.run([sys.executable, "-c", KILLED, str(labelled.folder)], check=False).returncode == 9
+    assert (labelled.folder / "annotations.db").exists()
+    assert facts(read_labels(labelled).labels) == known
 
 
 def test_labels_without_a_cell_wait_and_lines_without_an_image_are_kept(segmented):

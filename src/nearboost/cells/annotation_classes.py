@@ -65,6 +65,12 @@ class AnnotationClasses(AnnotationLog):
             old = self._class(class_id, deleted=True)
             self._write_class(step, replace(old, name=self._free_name(old.name), deleted=False))
 
+    def _check_inverted(self) -> None:
+        names = [one.name for one in self.classes()]
+        twice = next((one for one in names if [name.casefold() for name in names].count(one.casefold()) > 1), None)
+        if twice is not None:
+            raise UsageError(f"There is another class {twice!r} by now; rename it, then undo or redo.")
+
     def _write_class(self, step: int, one: CellClass) -> None:
         last = self.rows("SELECT max(id) AS id FROM class_events WHERE class = ?", one.id)[0]["id"]
         self.insert(

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from nearboost.base.disk import is_on_network, whole_file
 from nearboost.base.errors import UsageError
+from nearboost.cells.project import BACKUPS
 from nearboost.datasets import DataError
 
 APPLICATION, FORMAT = 0x6E624341, 1
 KEPT_BACKUPS = 10
+JOURNAL = bytes.fromhex("d9d505f920a163d7")  # how a journal ends that names the journal of several files
 EVENTS = ("label_events", "class_events", "generation_events", "unplaced_events")
 
 # ``previous`` is the event that an event follows on, of the same cell, class, field or unplaced label; 0 is none.
@@ -44,6 +46,7 @@ TRIGGERS = tuple(
     for change in ("UPDATE", "DELETE")
 )
 SCHEMA = (*TABLES, *TRIGGERS)
+NUMBERS = "CREATE TABLE sqlite_sequence(name,seq)"  # what SQLite makes for AUTOINCREMENT
 
 
 def open_annotations(path: Path) -> sqlite3.Connection:
@@ -64,6 +67,7 @@ def open_annotations(path: Path) -> sqlite3.Connection:
             f"{path.parent} is on a network drive, where annotations could be lost; move the project to a disk of "
             "this machine."
         )
+    _check_journal(path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -82,13 +86,20 @@ def open_annotations(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _check_journal(path: Path) -> None:
+    """Refuse a rollback journal that names another file: SQLite would delete that file, wherever it is."""
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.is_file() and journal.read_bytes().endswith(JOURNAL):
+        raise DataError(
+            f"{journal} is not of nearboost: it names another file, which would be deleted; remove it."
+        )
+
+
 def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
     """Give a new file its tables; refuse one that is not, or not only, what this version writes."""
     connection.execute("BEGIN IMMEDIATE")  # two processes may make it at the same time
     try:
-        found = [
-            sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
-        ]
+        found = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
         (application,), (version,) = (
             connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
         )
@@ -101,7 +112,7 @@ def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
             raise UsageError(
                 f"{path} was written by a newer version of nearboost; update it to open this project."
             )
-        elif (application, version) != (APPLICATION, FORMAT) or sorted(found) != sorted(SCHEMA):
+        elif (application, version) != (APPLICATION, FORMAT) or sorted(found) != sorted((*SCHEMA, NUMBERS)):
             raise DataError(
                 f"{path} is not a file of annotations that nearboost has written; restore a copy of it."
             )
@@ -116,7 +127,7 @@ def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
 
 def backups_of(path: Path) -> Path:
     """Where the copies of a file of annotations are."""
-    return path.with_name("backups")
+    return path.with_name(BACKUPS)
 
 
 def back_up(connection: sqlite3.Connection, path: Path, day: str) -> Path:

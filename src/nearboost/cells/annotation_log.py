@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from nearboost.base.errors import UsageError
 from nearboost.cells.annotation_file import back_up, open_annotations
+from nearboost.datasets import DataError
 
 UNDOABLE = 100  # steps of a person
 LONGEST_NAME = 100
@@ -60,15 +61,30 @@ class AnnotationLog:
     def step(self, who: str, action: str, target: int | None = None, at: str = "") -> Iterator[int]:
         """One step of a person: when the block ends all of its events are on the disk, or none."""
         who = checked_name("A person's name", who)
+        with self.together():
+            at = at or datetime.now(UTC).isoformat(timespec="milliseconds")
+            yield self.insert("steps", at=at, who=who, action=action, target=target)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Steps that are on the disk when the block ends, all of them, or none."""
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+            if self._connection.in_transaction:  # a part of more
+                yield
+                return
             try:
-                at = at or datetime.now(UTC).isoformat(timespec="milliseconds")
-                yield self.insert("steps", at=at, who=who, action=action, target=target)
-            except BaseException:
-                self._connection.execute("ROLLBACK")
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                if self._connection.in_transaction:  # SQLite has ended it already where the disk is full
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise DataError(
+                        f"{self.path} could not be written to ({error}), and nothing of this step was kept; "
+                        "see whether the disk is full."
+                    ) from error
                 raise
-            self._connection.execute("COMMIT")
 
     def insert(self, table: str, **values: Any) -> int:
         """One row, and its number; tables and columns are named by this package alone."""
@@ -81,6 +97,10 @@ class AnnotationLog:
     def follow(self, table: str, step: int, event: sqlite3.Row, **changed: Any) -> None:
         """An event after another one of the same cell, class or label: its state, but for what changed."""
         self.insert(table, step=step, previous=event["id"], **(state_of(event) | changed))
+
+    def has_steps(self) -> bool:
+        """Whether anybody has done anything yet."""
+        return bool(self.rows("SELECT 1 FROM steps LIMIT 1"))
 
     def generation(self, image: int) -> str:
         """The present segmentation of an image; the first has no name."""
@@ -156,12 +176,19 @@ class AnnotationLog:
                         )
                     before = self.rows(f"SELECT * FROM {table} WHERE id = ?", event["previous"])
                     self.follow(table, step, event, **(state_of(before[0]) if before else first))
-        return self._meant_by(target)
+            self._check_inverted()
+            return self._meant_by(target)
+
+    def _check_inverted(self) -> None:
+        """Refuse what may not come back, as it is by now."""
 
     def _meant_by(self, step: int) -> str:
         """What a step did that may itself undo an undoing."""
-        [row] = self.rows("SELECT action, target FROM steps WHERE id = ?", step)
-        return str(row["action"]) if row["target"] is None else self._meant_by(row["target"])
+        [row] = self.rows("SELECT * FROM steps WHERE id = ?", step)
+        while row["target"] is not None:
+            [row] = self.rows("SELECT * FROM steps WHERE id = ? AND id < ?", row["target"], step)
+            step = row["id"]
+        return str(row["action"])
 
 
 def state_of(event: sqlite3.Row) -> dict[str, Any]:

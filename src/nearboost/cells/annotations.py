@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from nearboost.base.errors import UsageError
+from nearboost.base.words import counted
 from nearboost.cells.annotation_classes import AnnotationClasses
 from nearboost.cells.annotation_log import IMPORT, SEGMENT, state_of
 from nearboost.cells.annotation_records import Cell, CellLabel, ConflictError, Unplaced, label_of
@@ -43,12 +44,11 @@ class AnnotationStore(AnnotationClasses):
     """
 
     def labels(self, image: int | None = None) -> list[CellLabel]:
-        """Labelled and excluded cells, of an image or of all; labels of deleted classes are left out."""
-        gone = {one.id for one in self.classes(deleted=True)}
-        return [one for one in self._present(image) if (one.class_id or one.excluded) and one.class_id not in gone]
+        """Labelled and excluded cells, of an image or of all; a deleted class is none."""
+        return [one for one in self.said_of(image) if one.class_id or one.excluded]
 
-    def said_of(self, image: int) -> list[CellLabel]:
-        """The last that was said of each cell of an image, also that it has no class any more.
+    def said_of(self, image: int | None = None) -> list[CellLabel]:
+        """The last that was said of each cell, of an image or of all, also that it has no class any more.
 
         A deleted class is none.
         """
@@ -90,16 +90,13 @@ class AnnotationStore(AnnotationClasses):
         list of CellLabel
             What holds of these cells now, on the disk.
         """
-        if class_id is not None:
-            self._class(class_id)
         return self._change(who, "label", cells, {"class": class_id, "to_check": 0}, places or {})
 
     def label_each(self, who: str, cells: Mapping[Cell, int], places: Places | None = None) -> list[CellLabel]:
         """Give each of some cells a class of its own, in one step."""
-        for class_id in set(cells.values()):
-            self._class(class_id)
         with self.step(who, "confirm") as step:
             for class_id in sorted(set(cells.values())):
+                self._class(class_id)
                 mine = [cell for cell, wanted in cells.items() if wanted == class_id]
                 self._write_changes(step, mine, {"class": class_id, "to_check": 0}, places or {})
         return [self._label_of(cell) for cell in cells]
@@ -151,6 +148,12 @@ class AnnotationStore(AnnotationClasses):
         with self.step(who, "merge classes") as step:
             old = self._class(class_id)
             self._class(into)
+            waiting = sum(one.label.class_id == class_id for one in self.unplaced())
+            if waiting:
+                raise UsageError(
+                    f"{counted(waiting, 'label')} of class {old.name!r} without a cell would keep it; "
+                    "place or discard what is unplaced, then merge."
+                )
             for event in self._present_events():
                 if event["class"] == class_id:
                     self.follow("label_events", step, event, **{"class": into, "origin": 0})
@@ -223,6 +226,8 @@ class AnnotationStore(AnnotationClasses):
                 raise UsageError("This label was placed or discarded in the meantime; nothing was changed.")
             self.follow("unplaced_events", step, found[0], waits=0)
             if cell is not None:
+                if unplaced.label.class_id is not None:
+                    self._class(unplaced.label.class_id)
                 state = {"class": unplaced.label.class_id, "excluded": int(unplaced.label.excluded), "to_check": 0}
                 self._write_changes(step, [cell], state, places or {})
 
@@ -236,6 +241,8 @@ class AnnotationStore(AnnotationClasses):
     ) -> list[CellLabel]:
         cells = list(cells)
         with self.step(who, action) as step:
+            if state.get("class") is not None:
+                self._class(state["class"])
             self._write_changes(step, cells, state, places)
         return [self._label_of(cell) for cell in cells]
 

@@ -23,6 +23,7 @@ FORMAT = 1
 FOLDERS = ("masks", "features", "tables", "models")
 LARGEST_NUMBER = 2**31 - 1  # of an image
 FILE, PIPELINE, LAYOUT, LABELS = "project.json", "pipeline.json", "layout.csv", "labels.csv"
+BACKUPS = "backups"  # of annotations
 
 
 class ImageFile(NamedTuple):
@@ -231,7 +232,7 @@ def _check_links(folder: Path) -> None:
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                own = entry.path.startswith(tuple(os.path.join(folder, name) for name in FOLDERS))
+                own = entry.path.startswith(tuple(os.path.join(folder, name) for name in (*FOLDERS, BACKUPS)))
                 if entry.is_symlink() and (own or not entry.is_dir()):
                     raise DataError(
                         f"{entry.path} is a link; put the file itself there, or make the project anew."

@@ -38,17 +38,15 @@ def open_store(project: Project) -> AnnotationStore:
     AnnotationStore
         Its labels are of the present masks.
     """
-    is_new = not (project.folder / STORE).exists()
     store = AnnotationStore(project.folder / STORE)
     try:
-        if is_new and (project.folder / LABELS).exists():
-            _take_over(project, store)
+        if (project.folder / LABELS).exists() and not store.has_steps():
+            with store.together():  # after a kill none of them is there, and all are taken over the next time
+                if not store.has_steps():
+                    _take_over(project, store)
         settle_masks(project, store)
     except BaseException:
         store.close()
-        if is_new:
-            for path in project.folder.glob(f"{STORE}*"):
-                path.unlink()
         raise
     return store
 
@@ -92,9 +90,9 @@ def present_labels(project: Project, store: AnnotationStore) -> Found:
     Found
         See `read_labels`.
     """
-    names = {one.id: one.name for one in store.classes()}
-    known = {one.number for one in project.fields}
-    labels = [_as_label(one, names) for one in store.labels() if one.image in known and one.object > 0]
+    said, known = store.labels(), {one.number for one in project.fields}
+    names = {one.id: one.name for one in (*store.classes(), *store.classes(deleted=True))}  # may go by now
+    labels = [_as_label(one, names) for one in said if one.image in known and one.object > 0]
     waiting = {
         f"label {one.id}": f"no cell is at x = {one.label.x or 0:g}, y = {one.label.y or 0:g} of image "
         f"{one.label.image}; place or discard it in the app."

@@ -111,7 +111,7 @@ def find_cells(project: Project, store: AnnotationStore, query: Query) -> Answer
     rows, said = rows_of(project), said_of(project)
     if rows is None:
         raise UsageError(UNDESCRIBED)
-    labels = {(one.image, one.object): one for one in _all_said(store)}
+    labels = {(one.image, one.object): one for one in store.said_of()}
     keys = keys_of(rows)
     allowed = _allowed(project, rows, query)
     if query.kind == LABELLED:
@@ -133,12 +133,6 @@ def find_cells(project: Project, store: AnnotationStore, query: Query) -> Answer
         place = places[image]
         found.append(FoundCell(image, number, place.plate, place.well, labels.get((image, number)), name, chance))
     return Answer(found, len(among if query.kind in (SIMILAR, LIKELIEST) else order))
-
-
-def _all_said(store: AnnotationStore) -> list[CellLabel]:
-    """The last that was said of each cell; a deleted class is none."""
-    images = store.generations()
-    return [one for image in images for one in store.said_of(image)]
 
 
 def _allowed(project: Project, rows: CellRows, query: Query) -> NDArray[np.bool_]:
