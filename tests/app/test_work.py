@@ -115,6 +115,40 @@ def test_counts_are_stale_after_a_label_and_files_are_those_on_the_disk(trained)
         assert trained.ask("GET", f"/results/{name}").status in (400, 404)
 
 
+def test_a_layout_corrected_while_the_app_runs_is_what_is_counted_by(trained):
+    assert end_of(trained, trained.write("/api/job/count", {}))["state"] == "done"
+    folder = trained.desk.project.folder
+    layout, wells = folder / "layout.csv", folder / "tables" / "wells.csv"
+    text = layout.read_text()
+    changed = text.replace("A03,1.0,", "A03,7.5,")
+    assert changed != text
+    assert "demo,A03,1.0," in wells.read_text()
+    layout.write_text(changed)
+    assert ["layout has changed" in one for one in trained.read("/api/results/stale")["stale"]] == [True]
+    plate = trained.read("/api/plate")
+    assert [one["layout"]["dose"] for one in plate["wells"] if one["well"] == "A03"] == ["7.5"]
+    assert end_of(trained, trained.write("/api/job/count", {}))["state"] == "done"
+    assert "demo,A03,7.5," in wells.read_text()
+    assert trained.read("/api/results/stale")["stale"] == []
+
+
+def test_tables_of_another_layout_are_stale_however_they_were_written(trained):
+    """A process that opened the project before the layout was corrected cannot say that its tables hold."""
+    project, layout = trained.desk.project, trained.desk.project.folder / "layout.csv"
+    layout.write_text(layout.read_text().replace("A03,1.0,", "A03,7.5,"))
+    count_again(project)
+    assert ["layout has changed" in one for one in trained.read("/api/results/stale")["stale"]] == [True]
+
+
+def test_a_damaged_layout_is_told_and_nothing_is_counted_by_it(trained):
+    layout = trained.desk.project.folder / "layout.csv"
+    layout.write_text(layout.read_text().replace("negative", "neg"))
+    told = trained.write("/api/job/count", {}, status=400)
+    assert "control 'neg' in line 2" in str(told)
+    assert b"control &#39;neg&#39; in line 2" in trained.ask("GET", "/plate").body
+    assert trained.ask("GET", "/fields/1").status == 200, "labels can be given meanwhile"
+
+
 def test_a_class_called_by_a_script_stays_a_text(screen, plate):
     project, name = open_project(screen), "</script><script>alert(1)</script>"
     labels = read_label_file(project, plate / "truth.csv").labels

@@ -36,6 +36,10 @@ class Desk:
     may_read_images: bool
     jobs: Jobs = field(default_factory=Jobs)
 
+    def reread_layout(self) -> None:
+        """Take the layout that is in the folder now: it may have been corrected since the app started."""
+        self.project = self.project.with_present_layout()
+
 
 def desk_of(request: Request) -> Desk:
     """What is open."""

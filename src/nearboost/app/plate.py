@@ -35,6 +35,7 @@ def values(request: Request) -> Response:
 
 def plate_facts(desk: Desk, measure: str) -> dict[str, Any]:
     """What the page draws."""
+    desk.reread_layout()
     return asdict(view_plate(desk.project, desk.annotations, measure))
 
 

@@ -46,7 +46,8 @@ def count(request: Request) -> Response:
 
 
 def begin(desk: Desk, kind: str, work: Callable[[], str]) -> Response:
-    """Start a job, which may read all images: none of them is a link to elsewhere."""
+    """Start a job, which may read the layout and all images: none of them is a link to elsewhere."""
+    desk.reread_layout()
     for one in desk.project.fields:
         check_images(desk.project, one)
     return answer(asdict(desk.jobs.start(kind, work)))

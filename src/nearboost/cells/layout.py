@@ -1,5 +1,6 @@
 """What was done to each well: doses, compounds, controls, from a table."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +23,13 @@ class Layout:
         Names of the columns besides plate and well.
     wells : dict
         Values by (plate, well); plate is "" where the table has no such column.
+    sha256 : str or None
+        Of the file, in hexadecimal, when it was read; None without one.
     """
 
     columns: tuple[str, ...]
     wells: Mapping[tuple[str, str], dict[str, str]]
+    sha256: str | None = None
 
     def of(self, plate: str, well: str) -> dict[str, str]:
         """What the table says of a well.
@@ -80,6 +84,7 @@ def read_layout(path: Path) -> Layout:
     Layout
         By plate and well.
     """
+    sha256 = layout_hash(path)  # before it is read: what is written between the two counts as a later change
     table = read_table(path)
     wells = [as_well(name) for name in table.required(("well",))]
     plates = table.columns.get("plate", [""] * len(wells))
@@ -96,7 +101,23 @@ def read_layout(path: Path) -> Layout:
         values = {name: table.columns[name][line - 2] for name in names}
         _check(values, path, line)
         found[plate, well] = values
-    return Layout(names, found)
+    return Layout(names, found, sha256)
+
+
+def layout_hash(path: Path) -> str | None:
+    """What tells one layout from another.
+
+    Parameters
+    ----------
+    path : Path
+        Where a layout may be.
+
+    Returns
+    -------
+    str or None
+        SHA-256 of the file in hexadecimal; None without one.
+    """
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
 
 
 def as_well(name: str) -> str:

@@ -6,7 +6,7 @@ never again to another one.
 """
 
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -169,6 +169,16 @@ class Project:
                 return one
         raise DataError(f"{self.folder} has no image numbered {number}.")
 
+    def with_present_layout(self) -> "Project":
+        """The same with the layout that its folder has now: users correct it while the project is open.
+
+        Returns
+        -------
+        Project
+            With the layout as it is on the disk.
+        """
+        return replace(self, layout=_layout_in(self.folder))
+
     def save(self) -> None:
         """Write ``project.json`` as a whole."""
         content = {
@@ -222,8 +232,11 @@ def open_project(folder: Path) -> Project:
             f"{folder / FILE} is damaged; restore it from a copy, or make the project anew."
         ) from error
     _check_links(folder)
-    layout = read_layout(folder / LAYOUT) if (folder / LAYOUT).exists() else EMPTY
-    return Project(folder, folders, content["pattern"], reading, fields, numbers, layout)
+    return Project(folder, folders, content["pattern"], reading, fields, numbers, _layout_in(folder))
+
+
+def _layout_in(folder: Path) -> Layout:
+    return read_layout(folder / LAYOUT) if (folder / LAYOUT).exists() else EMPTY
 
 
 def _check_links(folder: Path) -> None:

@@ -11,13 +11,14 @@ from nearboost.base.errors import UsageError
 from nearboost.cells.annotations import AnnotationStore
 from nearboost.cells.files import read_table
 from nearboost.cells.labels import format_labels
+from nearboost.cells.layout import layout_hash
 from nearboost.cells.measures import ratio_name
 from nearboost.cells.pipeline import read_pipeline
-from nearboost.cells.project import LABELS, Project
+from nearboost.cells.project import LABELS, LAYOUT, Project
 from nearboost.cells.project_labels import labels_digest, present_labels
 from nearboost.cells.responses import DoseFit
 from nearboost.cells.saying import active_model
-from nearboost.cells.tables import COUNTING, TABLES, count_project, layout_digest, write_cells
+from nearboost.cells.tables import COUNTING, TABLES, count_project, write_cells
 from nearboost.cells.training import file_hash
 from nearboost.cells.trust import check_inside
 
@@ -134,7 +135,7 @@ def stale_reasons(project: Project, store: AnnotationStore) -> list[str]:
     model = active_model(project)
     if model is None or file_hash(model) != prediction.get("sha256"):
         reasons.append("The model has changed since the cells were counted.")
-    if known.get("layout") != layout_digest(project):
+    if known.get("layout") != layout_hash(project.folder / LAYOUT):
         reasons.append("The layout has changed since the cells were counted.")
     written = {name: file_hash(_table(project, f"{name}.csv")) for name in TABLES}
     if known.get("tables") != written:

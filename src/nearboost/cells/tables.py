@@ -16,7 +16,7 @@ from nearboost.cells.measures import FLAGS, ratio_name
 from nearboost.cells.patterns import STAIN
 from nearboost.cells.pipeline import note_step
 from nearboost.cells.predicting import check_alike, open_cell_model, predict_cells
-from nearboost.cells.project import LAYOUT, Project
+from nearboost.cells.project import Project
 from nearboost.cells.project_labels import digest_of_labels, read_labels
 from nearboost.cells.responses import DoseFit, fit_dose, z_prime
 from nearboost.cells.saying import active_model
@@ -305,23 +305,6 @@ def count_project(project: Project, *, n_jobs: int | None = None, verbose: int =
     for file, columns in zip(files, (counts, wells, responses), strict=True):
         write_table(file, columns)
     hashes = {name: file_hash(file) for name, file in zip(TABLES, files, strict=True)}
-    note_step(project, COUNTING, {"layout": layout_digest(project), "tables": hashes})
+    note_step(project, COUNTING, {"layout": project.layout.sha256, "tables": hashes})
     notes = [] if wells["well"] else ["names of images say no wells, so that there are counts of images only."]
     return Written(files, counts, responses, predicted.skipped, notes, predicted)
-
-
-def layout_digest(project: Project) -> str | None:
-    """A hash of the layout.
-
-    Parameters
-    ----------
-    project : Project
-        The project.
-
-    Returns
-    -------
-    str or None
-        SHA-256 in hexadecimal; None without one.
-    """
-    path = project.folder / LAYOUT
-    return file_hash(path) if path.exists() else None
