@@ -248,6 +248,20 @@ def test_a_file_from_before_compares_lengths(tmp_path):
     np.testing.assert_array_equal(before.decision_function(X), model.decision_function(X))
 
 
+def long_rows(n_rows, seed):
+    """Fifteen hundred features that each tell little."""
+    rng = np.random.default_rng(seed)
+    y, means = np.arange(n_rows) % 6, np.random.default_rng(5).normal(scale=0.1, size=(6, 1500))
+    return (means[y] + rng.normal(size=(n_rows, 1500))) * np.arange(1, 1501) ** -0.3, y
+
+
+def test_as_sure_as_right_on_long_rows():
+    """Rows that helped to find the components keep more of their length in them than rows to come."""
+    Q, truth = long_rows(1200, 1)
+    model = NearBoostClassifier().fit(*long_rows(400, 0))
+    assert model.predict_proba(Q).max(axis=1).mean() == pytest.approx(model.score(Q, truth), abs=0.03)
+
+
 def test_ranked_and_rejected(digits):
     model, _, _, B, _ = digits
     np.testing.assert_array_equal(model.predict_top(B, 2)[:, 0], model.predict(B))

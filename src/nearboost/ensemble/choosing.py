@@ -166,11 +166,14 @@ class CrossFit:
     """What each head says of rows that it has not learned from, in several spaces of coordinates.
 
     "linear" are the features or their widest components, "wide" are more of these, "kernel" those of landmarks.
+    Where there are components, each fold has spaces of its own, whose components were found without it: a row that
+    helped to find them keeps more of its length in them than a row to come.
     """
 
     data: Labelled
     folds: list[Indices]
     spaces: dict[str, Space]
+    apart: Sequence[dict[str, Space]]  # the spaces of each fold
     n_jobs: int | None
     report: Report
 
@@ -180,7 +183,7 @@ class CrossFit:
     def _discriminants(self, space: str, fold: int) -> Discriminants:
         """Of all rows but a fold's."""
         if (space, fold) not in self._found:
-            own = self.spaces[space]
+            own = self.apart[fold][space]
             self._found[space, fold] = own.discriminants(own.without(fold))
         return self._found[space, fold]
 
@@ -199,7 +202,7 @@ class CrossFit:
 
     def code_heads(self, metric: Metric, fold: int, held: Indices) -> NDArray[np.float32]:
         """Vote and residual of held-out rows, by all rows of other groups."""
-        mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants(metric.space, fold), metric)
+        mapped, _, _ = self.apart[fold][metric.space].mapped(self._discriminants(metric.space, fold), metric)
         data = self.data
         coded = CodedRows(mapped, data.classes, data.n_classes, data.weight, metric.on_sphere)
         return coded_scores(coded, mapped, held, data.groups, data.groups)
@@ -207,7 +210,7 @@ class CrossFit:
     def prototype_heads(self, metric: Metric, fold: int, share: float, seed: int) -> NDArray[np.float32]:
         """The same by prototypes of the rows outside the fold."""
         held, data = self.folds[fold], self.data
-        mapped, _, _ = self.spaces[metric.space].mapped(self._discriminants(metric.space, fold), metric)
+        mapped, _, _ = self.apart[fold][metric.space].mapped(self._discriminants(metric.space, fold), metric)
         learned = data.without(held)
         own = mapped[learned], data.classes[learned], data.n_classes
         coded, _ = class_centres(*own, share, seed, metric.on_sphere)
@@ -290,7 +293,7 @@ class CrossFit:
 
     def linear_scores(self, kind: str, strength: float, fold: int) -> NDArray[np.float32]:
         """Of a fold's rows, by weights that were learned without them."""
-        space, held = self.spaces["kernel"], self.folds[fold]
+        space, held = self.apart[fold]["kernel"], self.folds[fold]
         if kind == "ridge":
             weights = ridge_weights(space.without(fold), strength)
         else:

@@ -65,9 +65,10 @@ class Learner:
         advance()
         with report.timed("coordinates"):
             components, rows = self._reduce(scaling)
+            by_fold = [rows] * len(folds) if components is None else self._reduce_apart(scaling, rows, folds)
             n_landmarks = MORE_LANDMARKS if len(rows) >= MANY_ROWS else LANDMARKS
-            kernel = self._map(rows, min(len(rows), n_landmarks))
-            fit = self._cross_fit(rows, kernel, folds)
+            kernel = self._map(rows, self._draw(min(len(rows), n_landmarks)))
+            fit = self._cross_fit(rows, by_fold, kernel, folds)
         advance()
         with report.timed("metric"):
             metric, codes = fit.choose_metric()
@@ -77,8 +78,8 @@ class Learner:
         advance()
         if self.n_prototypes is not None:
             with report.timed("prototypes"):
-                kernel = self._map(rows, self._few_landmarks(len(kernel.rows)))
-                fit = self._cross_fit(rows, kernel, folds)
+                kernel = self._map(rows, self._draw(self._few_landmarks(len(kernel.rows))))
+                fit = self._cross_fit(rows, by_fold, kernel, folds)
                 codes = self._prototype_codes(fit, metric)
                 linear = fit.all_linear_scores(kind, strength)
         with report.timed("weights"):
@@ -112,8 +113,21 @@ class Learner:
         components = Components.of(rows, self.data.weight, self.generator)
         return components, rows if components is None else components.apply(rows)
 
-    def _map(self, rows: Rows, n_landmarks: int) -> "KernelMap":
-        drawn = draw_evenly(self.data.classes, n_landmarks, self.generator)
+    def _reduce_apart(self, scaling: Scaling, reduced: Rows, folds: Sequence[Indices]) -> list[Rows]:
+        """All rows in components that were found without a fold, for each fold."""
+        rows = scaling.apply(self.X)
+        found = []
+        for fold in folds:
+            learned = self.data.without(fold)
+            components = Components.of(rows[learned], self.data.weight[learned], self.generator)
+            assert components is not None  # fewer rows, and as many features
+            found.append(components.apply(rows) if components.matrix.size else reduced)  # equal rows have none
+        return found
+
+    def _draw(self, n_landmarks: int) -> Indices:
+        return draw_evenly(self.data.classes, n_landmarks, self.generator)
+
+    def _map(self, rows: Rows, drawn: Indices) -> "KernelMap":
         rows = rows[:, :ENOUGH_COMPONENTS]
         gamma = kernel_width(rows, self.data.weight)
         return KernelMap(drawn, rows[drawn], gamma, landmark_basis(rows[drawn], gamma).astype(np.float32))
@@ -122,17 +136,28 @@ class Learner:
         assert self.n_prototypes is not None
         return min(before, max(LEAST_LANDMARKS, 2 * self.data.n_classes, 2 * self.n_prototypes))
 
-    def _cross_fit(self, rows: Rows, kernel: "KernelMap", folds: list[Indices]) -> CrossFit:
-        coordinates = kernel_coordinates(rows[:, :ENOUGH_COMPONENTS], kernel.landmarks, kernel.gamma, kernel.basis)
-        width = min(coordinates.shape[1], MORE_WIDTH if len(rows) >= MANY_ROWS else WIDTH)
+    def _cross_fit(
+        self, rows: Rows, by_fold: Sequence[Rows], kernel: "KernelMap", folds: list[Indices]
+    ) -> CrossFit:
+        wide = min(one.shape[1] for one in by_fold) > WIDE
+        whole = self._spaces(rows, kernel, folds, wide)
+        apart = [
+            whole if one is rows else self._spaces(one, self._map(one, kernel.rows), folds, wide)
+            for one in by_fold
+        ]
+        return CrossFit(self.data, folds, whole, apart, self.n_jobs, self.report)
+
+    def _spaces(self, rows: Rows, kernel: "KernelMap", folds: list[Indices], wide: bool) -> dict[str, Space]:
         narrow = rows[:, :ENOUGH_COMPONENTS]
+        coordinates = kernel_coordinates(narrow, kernel.landmarks, kernel.gamma, kernel.basis)
+        width = min(coordinates.shape[1], MORE_WIDTH if len(rows) >= MANY_ROWS else WIDTH)
         spaces = {
             "linear": Space(narrow, narrow.shape[1], self.data, folds),
             "kernel": Space(coordinates, width, self.data, folds),
         }
-        if rows.shape[1] > WIDE:
+        if wide:
             spaces["wide"] = Space(rows, rows.shape[1], self.data, folds)
-        return CrossFit(self.data, folds, spaces, self.n_jobs, self.report)
+        return spaces
 
     @property
     def _share(self) -> float:
