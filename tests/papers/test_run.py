@@ -131,7 +131,7 @@ def test_components_of_gist(root, tmp_path, here):
     assert "protocol half</li>" in page
     picture = (found.folder / "figure.svg").read_text()
     assert picture.startswith("<svg")
-    assert picture.count('class="curve"') == 4  # two curves, each with its sign in the legend
+    assert picture.count('class="series"') == 4  # two curves, each with its sign in the legend
 
 
 def test_terms_of_a_code_are_those_of_the_formula(root, tmp_path, here):
