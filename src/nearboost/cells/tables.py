@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.tables import write_table
-from nearboost.cells.counting import Classified, classify, count_cells, units_of
+from nearboost.cells.counting import Classified, classify, count_cells, units_of, unknown_to_model
 from nearboost.cells.describing import CellRows, describe_project
 from nearboost.cells.measures import FLAGS, ratio_name
 from nearboost.cells.patterns import STAIN
@@ -307,4 +307,6 @@ def count_project(project: Project, *, n_jobs: int | None = None, verbose: int =
     hashes = {name: file_hash(file) for name, file in zip(TABLES, files, strict=True)}
     note_step(project, COUNTING, {"layout": project.layout.sha256, "tables": hashes})
     notes = [] if wells["well"] else ["names of images say no wells, so that there are counts of images only."]
+    unknown = unknown_to_model(predicted.model.classes, predicted.found.classes)
+    notes += [unknown] if unknown else []
     return Written(files, counts, responses, predicted.skipped, notes, predicted)
