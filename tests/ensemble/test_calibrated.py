@@ -18,6 +18,17 @@ from nearboost.problem.calibration import fit_calibration, keep_leader
 from nearboost.problem.held_out import spread_folds
 
 
+class OneVsOneScores(LinearSVC):
+    """A classifier that is no `SVC` and has a score for each pair of classes."""
+
+    def decision_function(self, X):
+        return SVC(decision_function_shape="ovo").fit(*self.seen_).decision_function(X)
+
+    def fit(self, X, y):
+        self.seen_ = X, y
+        return super().fit(X, y)
+
+
 @parametrize_with_checks([CalibratedScores(LinearSVC())])
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -62,6 +73,13 @@ def test_scores_of_pairs_are_those_of_scikit_learn():
     machine = SVC().fit(X[:200], y[:200])
     np.testing.assert_allclose(judge(machine, X)[0], machine.decision_function(X), rtol=0, atol=1e-12)
     assert machine.decision_function_shape == "ovr"
+
+
+def test_pairs_of_three_classes_are_no_scores_of_classes():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    by_class = CalibratedScores(SVC()).fit(X[:200], y[:200])
+    by_pairs = CalibratedScores(SVC(decision_function_shape="ovo")).fit(X[:200], y[:200])
+    np.testing.assert_array_equal(by_pairs.predict_proba(X), by_class.predict_proba(X))
 
 
 def test_machines_with_many_classes_are_as_sure_as_they_are_right():
@@ -110,7 +128,7 @@ def test_what_cannot_be_calibrated(tmp_path):
     with pytest.raises(ValueError, match="LinearRegression has no decision_function"):
         CalibratedScores(LinearRegression()).fit(X, y)
     with pytest.raises(ValueError, match="gives 45 scores for 10 classes"):
-        CalibratedScores(SVC(decision_function_shape="ovo")).fit(X[:200], y[:200])
+        CalibratedScores(OneVsOneScores()).fit(X[:200], y[:200])
     model = CalibratedScores(LinearSVC()).fit(X[:200], y[:200])
     save(model, tmp_path / "model.nb")
     np.testing.assert_array_equal(load(tmp_path / "model.nb").predict_proba(X), model.predict_proba(X))

@@ -350,3 +350,9 @@ def test_nothing_to_choose_a_shrinkage_by():
     with pytest.raises(ValueError, match="No class has two different rows"):
         ChosenDiscriminants().fit(np.eye(4)[[0, 0, 1, 2, 3]], [0, 0, 1, 2, 3])
     assert ChosenDiscriminants().fit(np.eye(5), [0, 0, 1, 2, 3]).components_.shape == (3, 5)
+
+
+def test_a_shrinkage_where_the_other_folds_have_equal_rows_alone():
+    rows = np.array([-1.0, 1.0])[np.arange(30) % 2, np.newaxis]
+    labels = np.arange(30) % 3
+    assert np.isfinite(ChosenDiscriminants().fit(rows, labels).components_).all()

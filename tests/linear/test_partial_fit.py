@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from linear.problems import noisy_classes
+from nearboost import load, save
 from nearboost.linear.sgd import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
@@ -123,6 +124,32 @@ def test_first_blocks_that_are_too_small_settle_nothing(form):
     settled = model.eigenvalues_
     assert model.partial_fit(form(digits[150:400]), labels[150:400]).eigenvalues_ is settled
     assert model._kept is None
+
+
+@pytest.mark.parametrize("form", [np.array, csr_array])
+def test_first_rows_that_are_kept_are_no_longer_the_users(form):
+    models = [clone(MODEL), clone(MODEL)]
+    for model in models:
+        rows, labels, weights = form(X[:20]), Y[:20].copy(), np.ones(20)
+        model.partial_fit(rows, labels, classes=range(4), sample_weight=weights)
+        if model is models[1]:
+            for given in (rows if isinstance(rows, np.ndarray) else rows.data, labels, weights):
+                given[:] = 0
+        model.partial_fit(X[20:60], Y[20:60])
+    np.testing.assert_array_equal(models[1].coef_, models[0].coef_)
+
+
+@pytest.mark.parametrize(("n_rows", "weight"), [(1, 1.0), (20, 1e-60)])
+def test_few_first_rows_in_a_file(n_rows, weight, tmp_path):
+    """One wide sparse row spans one direction; the least weights are 0 in the precision of the rows."""
+    wide = random_array((40, 1_200), density=0.05, rng=np.random.default_rng(0), format="csr").astype(np.float32)
+    model = SLNDClassifier(class_weight={0: weight, 1: 1.0}, step=0.02)
+    model.partial_fit(wide[:n_rows], np.arange(n_rows) % 2, classes=[0, 1])
+    save(model, tmp_path / "model.nb")
+    again = load(tmp_path / "model.nb")
+    for one in (model, again):
+        one.partial_fit(wide[n_rows:], np.arange(n_rows, 40) % 2)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
 def test_small_first_blocks_keep_their_unit_of_weights():

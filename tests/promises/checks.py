@@ -47,7 +47,8 @@ def assert_same(got: Answers, expected: Answers, within: float = 0.0) -> None:
             if within == 0 or theirs.dtype.kind not in "f":
                 np.testing.assert_array_equal(ours, theirs, err_msg=name, strict=True)
             else:
-                np.testing.assert_allclose(ours, theirs, rtol=0, atol=within, err_msg=name)
+                largest = np.abs(theirs).max(initial=1.0)
+                np.testing.assert_allclose(ours, theirs, rtol=0, atol=within * largest, err_msg=name)
 
 
 def picked(given: Answers, places: Sequence[int] | NDArray[np.int64]) -> Answers:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.progress import progress_bar
-from nearboost.base.threads import map_in_threads
+from nearboost.base.threads import map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_whole
 
 
@@ -235,7 +235,7 @@ class LocalSets(Sequence[LocalSet]):
 
         if not len(numbers):
             raise ValueError("There are no images to draw descriptors from; give at least one.")
-        with progress_bar("Drawing descriptors", len(numbers), verbose) as advance:
+        with one_matrix_thread(), progress_bar("Drawing descriptors", len(numbers), verbose) as advance:
             drawn = map_in_threads(draw, numbers.tolist(), n_jobs, advance)
         shapes = [part.shape for part in drawn]
         if any(len(shape) != 2 or shape[1] != shapes[0][1] for shape in shapes):

@@ -178,7 +178,7 @@ def judge(estimator: Any, X: NDArray[Any]) -> Scores:
     from sklearn.svm import SVC, NuSVC
 
     n_classes = len(estimator.classes_)
-    if isinstance(estimator, SVC | NuSVC) and estimator.decision_function_shape == "ovr" and n_classes > 2:
+    if isinstance(estimator, SVC | NuSVC) and n_classes > 2:
         decisions = copy(estimator).set_params(decision_function_shape="ovo").decision_function(X)
         return judge_pairs(decisions, n_classes)
     scores = two_sided(by_class(estimator.decision_function(X), n_classes))

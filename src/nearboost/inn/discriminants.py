@@ -93,7 +93,7 @@ class ChosenDiscriminants(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _learn(self, X: NDArray[np.float64], y: NDArray[Any], shrinkage: float) -> NDArray[np.float64]:
         lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage, n_components=self.n_components)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # shares of no variance
             warnings.filterwarnings("ignore", message="Only one sample available")  # of a class: it has no spread
             lda.fit(X, y)
         return np.ascontiguousarray(lda.transform(np.eye(X.shape[1])).T)
@@ -102,7 +102,10 @@ class ChosenDiscriminants(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """How many rows of a fold the nearest of the others tells the class of; 0 where these make none."""
         if not 1 < len(np.unique(y[~held])) < np.count_nonzero(~held):
             return 0
-        components = self._learn(X[~held], y[~held], shrinkage)
+        try:
+            components = self._learn(X[~held], y[~held], shrinkage)
+        except np.linalg.LinAlgError:  # rows of a class are all equal there
+            return 0
         others, rows = (normalize(part @ components.T) for part in (X[~held], X[held]))
         nearest = NeighborSearch(others, copy=False).search(rows, 1).indices[:, 0]
         return int(np.count_nonzero(y[~held][nearest] == y[held]))

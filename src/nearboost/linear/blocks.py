@@ -87,6 +87,8 @@ class BlockwiseLinearClassifier(StochasticLinearClassifier):
                 self._begin(problem, hessian_sample)
                 self._settled = settled_of(self)  # later blocks are bound to it
                 self._keep(problem if hessian_sample is None else None)
+                if self._kept is not None:
+                    self._kept = joined(self._kept)  # what is given stays the user's
             else:
                 X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
                 problem = self._take_up(self._pose(X, y, sample_weight, unit=self._state.unit))
@@ -163,13 +165,13 @@ def enough_rows(problem: Problem, memory: float) -> float:
     return min(max(2 * (n_features + 1), FEWEST), MOST, np.inf if issparse(problem.rows.X) else room)
 
 
-def joined(first: Problem, second: Problem) -> Problem:
-    """The rows of two problems that count, as one."""
-    pair = (first, second)
-    blocks = [problem.rows.take(problem.ids) for problem in pair]
-    X = csr_array(vstack(blocks)) if issparse(blocks[0]) or issparse(blocks[1]) else np.concatenate(blocks)
-    members = csr_array(vstack([problem.labels.members[problem.ids] for problem in pair]))
-    labels = Labels(members, first.labels.n_classes, first.labels.multilabel)
-    weights = np.concatenate([problem.weights[problem.ids] for problem in pair])
+def joined(*problems: Problem) -> Problem:
+    """The rows of problems that count, as one, in arrays of its own."""
+    labels, unit = problems[0].labels, problems[0].unit
+    blocks = [problem.rows.take(problem.ids) for problem in problems]
+    X = csr_array(vstack(blocks)) if any(map(issparse, blocks)) else np.concatenate(blocks)
+    members = csr_array(vstack([problem.labels.members[problem.ids] for problem in problems]))
+    labels = Labels(members, labels.n_classes, labels.multilabel)
+    weights = np.concatenate([problem.weights[problem.ids] for problem in problems])
     ids = np.arange(len(weights))
-    return Problem(RowSource(X), labels, weights, number_groups(None, len(ids)), ids, first.unit)
+    return Problem(RowSource(X), labels, weights, number_groups(None, len(ids)), ids, unit)

@@ -126,7 +126,7 @@ class WithRemainder:
         """The same weights with nothing along the eigenvectors, from which steps go on alike."""
         constant = [intercept[np.newaxis]] if self.intercept else []
         along = np.zeros((len(self.eigenvalues), weights.shape[1]), dtype=weights.dtype)
-        return np.concatenate([weights, *constant, along])
+        return np.ascontiguousarray(np.concatenate([weights, *constant, along]))
 
     def at_rest(self) -> "WithRemainder":
         return replace(self, about_zero=np.full(len(self.scale), np.nan))

@@ -84,7 +84,7 @@ CALIBRATION = {
 FIRST = {  # rows of first blocks, where they are too few to begin with for good
     "first_rows": Either(Csr(("n_first", "n_features"), "float"), Array("float", ("n_first", "n_features"))),
     "first_members": Csr(("n_first", "n_columns"), "int8", low=1, high=1),
-    "first_weights": Array("float", ("n_first",), above=0),
+    "first_weights": Array("float", ("n_first",), low=0),  # 0 where it is too small for its precision
     "n_begun": Integer(1),
 }
 

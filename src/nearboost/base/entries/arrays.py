@@ -90,9 +90,10 @@ class Array(Spec):
             raise Misfit("must hold finite numbers only")
         if self.every and len(np.unique(value)) != max(1, length_of(self.below or 0, sizes)):
             raise Misfit(f"must hold each number below {self.below}")
-        if not value.size:
+        known = value if self.finite else value[~np.isnan(value)]
+        if not known.size:
             return
-        least, most = (np.nanmin(value), np.nanmax(value)) if not self.finite else (value.min(), value.max())
+        least, most = known.min(), known.max()
         too_low = (self.low is not None and least < self.low) or (self.above is not None and least <= self.above)
         too_high = self.high is not None and most > self.high
         if too_low or too_high or (self.below is not None and most >= length_of(self.below, sizes)):
