@@ -1,5 +1,6 @@
 """Gallery, training and results in a real browser: dragging, suspects, narrow windows, dark and light."""
 
+import csv
 import shutil
 from threading import Event
 
@@ -53,6 +54,28 @@ def visited(browser, app, **context):
     made.enter(app.entrance)
     made.be(ADA)
     return made
+
+
+def test_the_numbers_beside_a_field_are_those_of_the_counts(app, browser):
+    """Labelled and predicted cells of each class, without those whose outline is wrong."""
+    project, store = app.desk.project, app.desk.annotations
+    labelled = [one for one in store.labels() if one.image == 1]
+    free = next(n for n in range(1, 13) if n not in {one.object for one in labelled})
+    store.exclude(ADA, [Cell(1, free), Cell(1, labelled[0].object, labelled[0].event)], True)
+    count_again(project)
+    with (project.folder / "tables" / "counts.csv").open(newline="") as file:
+        lines = [one for one in csv.DictReader(file) if (one["level"], one["ImageNumber"]) == ("image", "1")]
+    assert {one["total"] for one in lines} == {"10"}
+    visitor = visited(browser, app)
+    page = visitor.open("/fields/1")
+    shown = page.locator("#classes button").all_inner_texts()
+    for one, said in zip(lines, shown, strict=False):
+        name, numbers = said.split("\n")[-2:]
+        labels, _, predicted = numbers.partition(" + ")
+        assert (name, int(labels)) == (one["class"], int(one["annotated"]))
+        assert int(labels) + int(predicted or 0) == int(one["count"])
+    assert "labelled + predicted in this field" in page.locator("#classes").inner_text()
+    visitor.context.close()
 
 
 def test_pages_can_be_read(app, browser, scheme):

@@ -140,6 +140,21 @@ def test_tables_of_another_layout_are_stale_however_they_were_written(trained):
     assert ["layout has changed" in one for one in trained.read("/api/results/stale")["stale"]] == [True]
 
 
+def test_classes_that_the_model_does_not_know_are_told(trained):
+    """A class that was renamed or merged counts beside its old name until a model is trained anew."""
+    first, second = trained.desk.annotations.classes()
+    trained.write("/api/classes/change", {"class": first.id, "name": "smooth"})
+    assert end_of(trained, trained.write("/api/job/count", {}))["state"] == "done"
+    told = trained.read("/api/results/stale")["stale"]
+    assert len(told) == 1
+    assert "labelled smooth, which the model does not know (it says diffuse, granular); train anew" in told[0]
+    trained.write("/api/classes/merge", {"class": first.id, "into": second.id})
+    assert end_of(trained, trained.write("/api/job/count", {}))["state"] == "done"
+    assert trained.read("/api/results/stale")["stale"] == [
+        "The model says diffuse, which is no class any more; train anew."
+    ]
+
+
 def test_a_damaged_layout_is_told_and_nothing_is_counted_by_it(trained):
     layout = trained.desk.project.folder / "layout.csv"
     layout.write_text(layout.read_text().replace("negative", "neg"))

@@ -137,13 +137,16 @@ def test_a_well_without_cells_counts_none(screen, plate, tmp_path):
         assert call("cells", *words).code in (Exit.DONE, Exit.PARTLY)
     ended = call("cells", "count", project)
     assert ended.code == Exit.DONE, ended.err
-    assert "0 negative; the layout has no doses." in ended.out
+    assert "0 negative; the layout has no doses of these wells." in ended.out
+    assert "Note: " not in ended.err
     lines = (project / "tables" / "wells.csv").read_text().splitlines()
     assert len(lines) == 1 + 16
     assert "demo,A04,0,," in lines[4]
     counts = (project / "tables" / "counts.csv").read_text()
     assert "image,demo,A04,4,diffuse,0,0,,,,0" in counts
     assert "well,demo,A04,,diffuse,0,0,,,,0" in counts
+    (project / "layout.csv").write_text("plate,well,dose\nother,A01,1\n")
+    assert "no line for 16 wells, such as demo A01" in call("cells", "count", project).err
 
 
 def test_labels_that_fit_no_cell_are_told_when_counting(screen, tmp_path):

@@ -1,6 +1,6 @@
 """How many cells are of which class: by image, well and plate, with intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +67,33 @@ def classify(
     excluded = np.array([s is not None and s[1] for s in said], dtype=bool)
     known = tuple(dict.fromkeys([*classes, *sorted(set(names[annotated].tolist()))]))
     return Classified(names, annotated, excluded, known)
+
+
+def unknown_to_model(model: Sequence[str], labelled: Iterable[str]) -> str:
+    """What a reader of counts should know where labels have classes that the model has not, as after a renaming.
+
+    Parameters
+    ----------
+    model : sequence of str
+        Classes of the model.
+    labelled : iterable of str
+        Classes of labels.
+
+    Returns
+    -------
+    str
+        A sentence; "" where the model knows all of them.
+
+    >>> unknown_to_model(["flat", "round"], ["round", "spread"])
+    'cells are labelled spread, which the model does not know (it says flat, round); train anew.'
+    """
+    unknown = sorted({*labelled} - {*model})
+    if not unknown:
+        return ""
+    return (
+        f"cells are labelled {', '.join(unknown)}, which the model does not know "
+        f"(it says {', '.join(model)}); train anew."
+    )
 
 
 def units_of(project: Project, rows: CellRows) -> list[Unit]:

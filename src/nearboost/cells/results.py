@@ -9,7 +9,9 @@ import numpy as np
 
 from nearboost.base.errors import UsageError
 from nearboost.cells.annotations import AnnotationStore
+from nearboost.cells.counting import unknown_to_model
 from nearboost.cells.files import read_table
+from nearboost.cells.kept_models import open_kept
 from nearboost.cells.labels import format_labels
 from nearboost.cells.layout import layout_hash
 from nearboost.cells.measures import ratio_name
@@ -21,6 +23,7 @@ from nearboost.cells.saying import active_model
 from nearboost.cells.tables import COUNTING, TABLES, count_project, write_cells
 from nearboost.cells.training import file_hash
 from nearboost.cells.trust import check_inside
+from nearboost.datasets import DataError
 
 CURVE_POINTS = 80
 TEXTS = ("level", "plate", "well", "class", "compound", "readout", "z_prime_note", "ec50_note", "control")
@@ -123,7 +126,7 @@ def stale_reasons(project: Project, store: AnnotationStore) -> list[str]:
     Returns
     -------
     list of str
-        Sentences; none where counting again would give the same.
+        Sentences; none where counting again would give the same, by the classes that there are.
     """
     pipeline = read_pipeline(project.folder)
     known, prediction = pipeline.get(COUNTING), pipeline.get("prediction")
@@ -135,12 +138,29 @@ def stale_reasons(project: Project, store: AnnotationStore) -> list[str]:
     model = active_model(project)
     if model is None or file_hash(model) != prediction.get("sha256"):
         reasons.append("The model has changed since the cells were counted.")
+    else:
+        reasons += _classes_apart(project, store, model)
     if known.get("layout") != layout_hash(project.folder / LAYOUT):
         reasons.append("The layout has changed since the cells were counted.")
     written = {name: file_hash(_table(project, f"{name}.csv")) for name in TABLES}
     if known.get("tables") != written:
         reasons.append("The tables are not those that were written; count again to replace them.")
     return reasons
+
+
+def _classes_apart(project: Project, store: AnnotationStore, file: Path) -> list[str]:
+    """Classes that labels and the model do not have in common, since some were renamed, merged or deleted."""
+    try:
+        model = open_kept(file, file_hash(file))[0]
+    except DataError as error:
+        return [str(error)]
+    labelled = {one.name for one in present_labels(project, store).labels if one.name and not one.excluded}
+    present = {one.name for one in store.classes()}
+    gone = [name for name in model.classes if name not in present] if labelled else []
+    unknown = unknown_to_model(model.classes, labelled)
+    if unknown or not gone:
+        return [unknown[0].upper() + unknown[1:]] if unknown else []
+    return [f"The model says {', '.join(gone)}, which is no class any more; train anew."]
 
 
 def count_again(project: Project) -> str:

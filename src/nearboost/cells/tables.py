@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.tables import write_table
-from nearboost.cells.counting import Classified, classify, count_cells, units_of
+from nearboost.cells.counting import Classified, classify, count_cells, units_of, unknown_to_model
+from nearboost.cells.creating import layout_notes
 from nearboost.cells.describing import CellRows, describe_project
 from nearboost.cells.measures import FLAGS, ratio_name
 from nearboost.cells.patterns import STAIN
@@ -265,7 +266,7 @@ def response_columns(wells: Columns, readouts: Sequence[str]) -> Columns:
                 known = [i for i in mine if values[i] is not None]
                 fit = fit_dose([float(doses[i]) for i in known], [values[i] for i in known])
                 if not mine:
-                    fit = DoseFit(note="the layout has no doses.")
+                    fit = DoseFit(note="the layout has no doses of these wells.")
                 line = (plate, compound, readout, *apart, fit.ec50, fit.ec50_low, fit.ec50_high, fit.low, fit.high)
                 for column, value in zip(columns.values(), (*line, fit.slope, fit.note), strict=True):
                     column.append(value)
@@ -306,5 +307,8 @@ def count_project(project: Project, *, n_jobs: int | None = None, verbose: int =
         write_table(file, columns)
     hashes = {name: file_hash(file) for name, file in zip(TABLES, files, strict=True)}
     note_step(project, COUNTING, {"layout": project.layout.sha256, "tables": hashes})
-    notes = [] if wells["well"] else ["names of images say no wells, so that there are counts of images only."]
+    notes = layout_notes(project)
+    notes += [] if wells["well"] else ["names of images say no wells, so that there are counts of images only."]
+    unknown = unknown_to_model(predicted.model.classes, predicted.found.classes)
+    notes += [unknown] if unknown else []
     return Written(files, counts, responses, predicted.skipped, notes, predicted)

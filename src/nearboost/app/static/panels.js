@@ -31,14 +31,16 @@ export function drawClasses(place, all, give) {
   const labelled = new Map();
   const predicted = new Map();
   for (const one of all) {
+    if (one.excluded) continue; // counts leave it out
     if (one.class !== null) labelled.set(one.class, (labelled.get(one.class) ?? 0) + 1);
     else if (one.said) predicted.set(one.said, (predicted.get(one.said) ?? 0) + 1);
   }
   const rows = classes().map((one) => element("button", { type: "button", onclick: () => give(one.id) },
     swatch(one), element("bdi", { class: "name" }, one.name),
-    element("span", { class: "quiet", title: "labelled here, and predicted" }, `${labelled.get(one.id) ?? 0}${predicted.has(one.name) ? ` + ${predicted.get(one.name)}` : ""}`)));
+    element("span", { class: "quiet" }, `${labelled.get(one.id) ?? 0}${predicted.has(one.name) ? ` + ${predicted.get(one.name)}` : ""}`)));
   const none = element("button", { type: "button", onclick: () => give(null) }, element("span", { class: "swatch", "aria-hidden": "true" }, "0"), element("span", { class: "name" }, "no label"));
-  place.replaceChildren(...rows, ...(rows.length ? [none] : [element("p", { class: "quiet" }, "Add the classes that you want to tell apart.")]));
+  const about = predicted.size ? [element("p", { class: "quiet small" }, "labelled + predicted in this field")] : [];
+  place.replaceChildren(...rows, ...(rows.length ? [none, ...about] : [element("p", { class: "quiet" }, "Add the classes that you want to tell apart.")]));
 }
 
 export function drawChannels(place, display, change) {

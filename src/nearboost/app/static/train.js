@@ -26,6 +26,7 @@ const percent = (share) => `${(100 * share).toFixed(0)} %`;
 
 function draw() {
   document.getElementById("lead").textContent = found.lead;
+  document.getElementById("about").hidden = !found.cells.length;
   suspects.replaceChildren(...found.cells.map((one, at) => {
     const known = classOf(one.now.class);
     const name = `cell ${one.object} of image ${one.image}: labelled ${known ? known.name : "nothing"}, votes say ${one.said}, wrong with ${percent(one.wrong)}`;
@@ -33,7 +34,7 @@ function draw() {
       element("button", { type: "button", class: "bare", "aria-label": name, "data-at": String(at), onfocus: () => { current = at; }, ondblclick: () => open(one), onclick: () => { current = at; } },
         element("img", { src: `/api/cells/${one.image}/${one.object}/crop`, alt: "" })),
       element("span", { class: "marks" }, known ? swatch(known) : null, one.now.excluded ? element("span", { class: "badge" }, "×") : null, element("span", { class: "said-class", title: one.said }, `→ ${one.said}`), element("span", { class: "chance" }, percent(one.other))),
-      element("span", { class: "quiet small" }, `wrong: ${percent(one.wrong)}`));
+      element("span", { class: "quiet small" }, `label wrong: ${percent(one.wrong)}`));
   }));
   document.body.dataset.ready = String(found.cells.length);
 }
