@@ -126,11 +126,12 @@ def test_the_digest_is_of_what_holds(labelled):
 def test_an_import_replaces_and_repeats_without_a_trace(labelled, plate, tmp_path):
     with open_store(labelled) as store:
         before = store.labels()
-    import_labels(labelled, plate / "truth.csv")
+    assert import_labels(labelled, plate / "truth.csv").notes == []
     with open_store(labelled) as store:
         assert store.labels() == before
     (tmp_path / "one.csv").write_text("ImageNumber,ObjectNumber,class,excluded\n1,1,New,\n1,2,,1\n")
-    import_labels(labelled, tmp_path / "one.csv")
+    told = import_labels(labelled, tmp_path / "one.csv").notes
+    assert told == ["2 cells had another label until now, which the log of steps keeps."]
     found = facts(read_labels(labelled).labels)
     assert (found[1, 1], found[1, 2]) == (("New", False), ("", True))
     assert len(found) == len(before)

@@ -60,12 +60,14 @@ class Label:
 class Found(NamedTuple):
     """Labels of cells of the present masks, and what was wrong with the others, by line.
 
-    ``homeless`` are those of the others that have a point in an image of the project.
+    ``homeless`` are those of the others that have a point in an image of the project; ``notes`` say what a
+    reader should know.
     """
 
     labels: list[Label]
     skipped: dict[str, str]
     homeless: Sequence[Label] = ()
+    notes: Sequence[str] = ()
 
 
 def read_label_file(project: Project, path: Path) -> Found:

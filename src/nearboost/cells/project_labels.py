@@ -119,16 +119,24 @@ def import_labels(project: Project, path: Path) -> Found:
     Returns
     -------
     Found
-        The labels that were taken, and lines that fit no cell.
+        The labels that were taken, lines that fit no cell, and a note where labels were replaced.
     """
     new = read_label_file(project, path)
     if not new.labels:
         why = next(iter(new.skipped.items()), (str(path), "it has no lines."))
         raise DataError(f"No line of {path} is a label of a cell: {why[0]}: {why[1]}")
     with open_store(project) as store:
+        before = _meanings(project, store)
         take_in(project, store, new.labels)
+        after = _meanings(project, store)
         export_labels(project, store)
-    return new
+    replaced = sum(after.get(key) != meaning for key, meaning in before.items())
+    note = f"{counted(replaced, 'cell')} had another label until now, which the log of steps keeps."
+    return new._replace(notes=[note] if replaced else [])
+
+
+def _meanings(project: Project, store: AnnotationStore) -> dict[tuple[int, int], tuple[str, bool]]:
+    return {(one.image, one.object): (one.name, one.excluded) for one in present_labels(project, store).labels}
 
 
 def take_in(project: Project, store: AnnotationStore, labels: Iterable[Label]) -> None:

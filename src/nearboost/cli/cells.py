@@ -216,10 +216,10 @@ def import_labels(
     with opened_for_writing(project) as opened:
         found = take_in(opened, file)
     if as_json:
-        echo_json({"labels": len(found.labels), "skipped": found.skipped})
+        echo_json({"labels": len(found.labels), "skipped": found.skipped, "notes": found.notes})
     else:
         echo(f"Labels: {project / 'labels.csv'} ({len(found.labels):,} taken from {file})")
-    return report_skipped(found.skipped)
+    return report_end(found.skipped, list(found.notes))
 
 
 @labels_app.command("export")

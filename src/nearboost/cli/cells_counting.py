@@ -48,6 +48,7 @@ def train(
     """
     from nearboost.base.errors import UsageError
     from nearboost.cells.features import find_preset
+    from nearboost.cells.labels import Found
     from nearboost.cells.project_labels import import_labels
     from nearboost.cells.training import train_cells
     from nearboost.cells.writing import opened_for_writing
@@ -57,19 +58,19 @@ def train(
         raise UsageError(f"--name {name!r} is no name of a file; use letters and digits.")
     settings = None if preset is None else find_preset(preset)
     with opened_for_writing(project) as opened:
-        unfit = {} if labels is None else import_labels(opened, labels).skipped
+        taken = Found([], {}) if labels is None else import_labels(opened, labels)
         found = train_cells(
             opened, method=method, features=settings, name=name, seed=seed, n_jobs=threads, verbose=progress()
         )
-    skipped = unfit | found.skipped
+    skipped, notes = taken.skipped | found.skipped, [*taken.notes, *found.notes]
     if as_json:
         facts: dict[str, Any] = {"model": str(found.file), "labels": found.counts}
         facts |= {"method": found.model.facts["method"], "held_out_accuracy": found.model.held_out_accuracy}
-        echo_json(facts | {"skipped": skipped, "notes": found.notes})
+        echo_json(facts | {"skipped": skipped, "notes": notes})
     else:
         told = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
         echo(f"Model: {found.file} ({found.model.facts['method']}; {told}{held_out_words(found.model)})")
-    return report_end(skipped, found.notes)
+    return report_end(skipped, notes)
 
 
 @app.command()
