@@ -56,6 +56,14 @@ def test_wrong_cookies(app, cookie):
     assert app.ask("GET", "/plate", Cookie=header).status == 401
 
 
+@pytest.mark.parametrize("other", ['theme={"dark": 1, "size": [2]}', "a b=c", "list[0]=x", "=", "empty"])
+def test_cookies_of_other_programs_lock_nobody_out(inside, other):
+    own = "; ".join(f"{name}={value}" for name, value in inside.cookies.items())
+    assert inside.ask("GET", "/plate", Cookie=f"{other}; {own}").status == 200
+    assert inside.ask("GET", "/plate", Cookie=f"{own}; {other}").status == 200
+    assert inside.ask("GET", "/plate", Cookie=other).status == 401
+
+
 def test_a_cookie_of_another_port_is_none(inside):
     [(name, value)] = [one for one in inside.cookies.items() if one[0] != "nearboost-who"]
     assert inside.ask("GET", "/plate", Cookie=f"nearboost-1={value}").status == 401

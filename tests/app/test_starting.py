@@ -15,6 +15,7 @@ import pytest
 
 from app.talking import App, free_port, running
 from cli.calling import call, program, refused
+from nearboost.app import starting
 from nearboost.app.door import Address
 from nearboost.cells.creating import create_project
 from nearboost.cells.demo import write_demo
@@ -29,6 +30,14 @@ SOON = 5  # seconds, on a machine with other work; about one where there is none
 def test_no_project(tmp_path):
     said = refused("cells", "app", tmp_path, "--no-browser", code=Exit.USAGE)
     assert "nearboost cells new" in said
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_nothing_is_looked_at_before_somebody_agrees(monkeypatch, asked):
+    looked = []
+    monkeypatch.setattr(starting, "view_plate", lambda *given: looked.append(given))
+    starting.warm_up(SimpleNamespace(project=None, annotations=None, may_read_images=asked))
+    assert bool(looked) == asked
 
 
 def test_a_project_of_a_newer_version(screen):

@@ -13,7 +13,7 @@ from nearboost.base.images import ImageError
 from nearboost.cells.annotation_records import Cell, ConflictError
 from nearboost.cells.browsing import plate_measures, view_plate
 from nearboost.cells.describing import describe_project
-from nearboost.cells.display import FILE, read_display, save_display
+from nearboost.cells.display import FILE, read_display, save_display, usual_display
 from nearboost.cells.field_views import view_field
 from nearboost.cells.labelling import exclude_cells, label_cells, settle_label
 from nearboost.cells.project import open_project
@@ -224,6 +224,19 @@ def test_the_display_is_kept_for_the_project(project):
     assert read_display(project) == usual
 
 
+def test_limits_are_not_of_images_elsewhere(segmented, tmp_path):
+    """Fields that are not shown themselves tell how bright channels are; none of them is read through a link."""
+    project = open_project(segmented)
+    for number, file in enumerate(file for one in project.fields for file in one.files.values()):
+        (tmp_path / f"{number}.tif").write_bytes(project.path_of(file).read_bytes())
+    images = tmp_path / "images"
+    images.mkdir()
+    for number, file in enumerate(file for one in project.fields for file in one.files.values()):
+        (images / file.path).symlink_to(tmp_path / f"{number}.tif")
+    linked = replace(project, image_folders=(str(images),))
+    assert usual_display(linked).channels["stain"].high == 65535.0
+
+
 @pytest.mark.parametrize(
     ("given", "match"),
     [
@@ -231,6 +244,8 @@ def test_the_display_is_kept_for_the_project(project):
         ({"channels": {"stain": {"colour": "url(x)"}}}, "#4da6ff"),
         ({"channels": {"stain": {"low": 5, "high": 5}}}, "below"),
         ({"channels": {"stain": {"low": float("nan")}}}, "below"),
+        ({"channels": {"stain": {"high": 10**400}}}, "below"),
+        ({"line_width": 10**400}, "0.5 to 8"),
         ({"channels": {"stain": {"shown": 1}}}, "true or false"),
         ({"channels": {"stain": {"other": 1}}}, "shown, colour"),
         ({"channels": 3}, "A display has"),

@@ -1,5 +1,6 @@
 """What the gallery, training and results pages ask for: queries, votes, jobs, models, tables that hold or not."""
 
+import re
 import shutil
 import threading
 import time
@@ -207,6 +208,19 @@ def test_results_are_marked_stale(project, store):
     ]
     (project.folder / "tables" / "counts.csv").write_text("level\n")
     assert "not those that were written" in read_results(project, store).stale[-1]
+
+
+@pytest.mark.parametrize("name", ["counts", "wells", "responses"])
+@pytest.mark.parametrize("change", [lambda text: re.sub(r"[0-9]+[.][0-9]+", "?", text), lambda text: text[40:]])
+def test_tables_that_somebody_edited_are_not_shown(project, store, name, change):
+    path = project.folder / "tables" / f"{name}.csv"
+    path.write_text(change(path.read_text()))
+    results = read_results(project, store)
+    assert "not those that were written; count again" in results.stale[-1]
+    assert results.counts == []
+    assert f"{name}.csv" in results.files
+    count_again(project)
+    assert read_results(project, store).counts
 
 
 def test_results_are_the_tables(project, store):

@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hmac import compare_digest
-from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
 from threading import Lock
 from typing import Any
@@ -151,13 +150,9 @@ def is_visit(headers: Headers) -> bool:
 
 
 def cookies_named(headers: Mapping[str, str], name: str) -> list[str]:
-    """What cookies of a name hold."""
-    jar: SimpleCookie = SimpleCookie()
-    try:
-        jar.load(headers.get("cookie", ""))
-    except CookieError:
-        return []
-    return [jar[name].value] if name in jar else []
+    """What cookies of a name hold; those of other programs on this machine come along and may be anything."""
+    cookies = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
+    return [value for found, _, value in cookies if found == name]
 
 
 async def read_json(scope: Scope, receive: Receive) -> dict[str, Any] | tuple[int, str]:

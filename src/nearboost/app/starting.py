@@ -43,7 +43,8 @@ def start_app(folder: Path, *, host: str, port: int, browser: bool, tell: Tell, 
 def warm_up(desk: Desk) -> None:
     """Read while the browser starts what the first page shows; what is wrong with it, the page will say."""
     with suppress(Exception):
-        view_plate(desk.project, desk.annotations)
+        if desk.may_read_images:
+            view_plate(desk.project, desk.annotations)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,14 @@ import numpy as np
 from nearboost.base.errors import UsageError
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.project import Project
+from nearboost.cells.trust import check_images
 from nearboost.datasets import DataError
 
 FILE = "display.json"
 SAMPLE, DARKEST, BRIGHTEST = 8, 0.01, 0.999  # fields that limits come from, and shares of their pixels
 COLOURS = ("#4da6ff", "#ffd23c", "#ff5aa0", "#5ae6a0", "#ffffff")  # of channels on black; nuclei, stain, others
 THINNEST, THICKEST = 0.5, 8.0
+LARGEST = 1e9  # of the limits of a channel
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _changed(known: Channel, given: Mapping[str, Any]) -> Channel:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
 
 
 def usual_display(project: Project) -> Display:
@@ -198,6 +199,7 @@ def _limits(folder: Path, roles: tuple[str, ...], sample: _Sample) -> dict[str, 
     highs: dict[str, list[float]] = {role: [] for role in roles}
     for one in fields[:: max(1, -(-len(fields) // SAMPLE))]:
         try:
+            check_images(sample.project, one)
             pictures = sample.project.read(one).by_role
         except (ValueError, OSError):
             continue

@@ -26,6 +26,7 @@ from nearboost.cells.trust import check_inside
 from nearboost.datasets import DataError
 
 CURVE_POINTS = 80
+CHANGED = "The tables are not those that were written; count again to replace them."
 TEXTS = ("level", "plate", "well", "class", "compound", "readout", "z_prime_note", "ec50_note", "control")
 DOWNLOADS = (*(f"{name}.csv" for name in TABLES), "cells.csv", "cells.parquet")
 Line = dict[str, Any]
@@ -108,8 +109,12 @@ def read_results(project: Project, store: AnnotationStore) -> Results:
     files = [name for name in DOWNLOADS if _table(project, name).exists()]
     if not all(f"{name}.csv" in files for name in TABLES):
         return Results([], files=files)
-    counts, wells, responses = (_lines(_table(project, f"{name}.csv")) for name in TABLES)
-    curves = [_curve(line, wells) for line in responses]
+    try:
+        counts, wells, responses = (_lines(_table(project, f"{name}.csv")) for name in TABLES)
+        curves = [_curve(line, wells) for line in responses]
+        _check_counts(counts)
+    except (LookupError, TypeError, ValueError):  # a spreadsheet has written them, or a disk has lost them
+        return Results([CHANGED], files=files)
     return Results(stale_reasons(project, store), counts, curves, files)
 
 
@@ -144,7 +149,7 @@ def stale_reasons(project: Project, store: AnnotationStore) -> list[str]:
         reasons.append("The layout has changed since the cells were counted.")
     written = {name: file_hash(_table(project, f"{name}.csv")) for name in TABLES}
     if known.get("tables") != written:
-        reasons.append("The tables are not those that were written; count again to replace them.")
+        reasons.append(CHANGED)
     return reasons
 
 
@@ -227,6 +232,14 @@ def _lines(path: Path) -> list[Line]:
     columns = read_table(path).columns
     lines = (dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True))
     return [{name: _value(name, text) for name, text in line.items()} for line in lines]
+
+
+def _check_counts(lines: Sequence[Line]) -> None:
+    """What pages write as numbers is a number."""
+    for line in lines:
+        known = all(isinstance(line[name], float) for name in ("count", "total", "annotated"))
+        if not known or not all(isinstance(line[name], float | None) for name in ("share", "low", "high")):
+            raise ValueError
 
 
 def _value(name: str, text: str) -> Any:

@@ -1,7 +1,6 @@
 """What segmentation leaves on disk: masks, outlines, a record of each field, and the light of plates."""
 
 from functools import lru_cache
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from nearboost.cells.project import Field, Project
 from nearboost.cells.segmentation import Segmentation
 from nearboost.datasets import DataError
 
+MOST_LIGHT = 1e9  # of a pixel
 LIGHTS = "illumination.npz"
 Lights = dict[tuple[str, str], Picture]  # by role and plate
 
@@ -100,7 +100,7 @@ def _is_record(given: dict[str, Any]) -> bool:
     key, cells, unstained, floor = (given.get(name) for name in ("key", "cells", "unstained", "floor"))
     numbers = [cells, *unstained] if isinstance(unstained, list) else [None]
     wholes = all(type(number) is int and 0 <= number <= LARGEST_LABEL for number in numbers)
-    level = floor is None or (type(floor) in (int, float) and isfinite(floor))
+    level = floor is None or (type(floor) in (int, float) and abs(floor) <= MOST_LIGHT)
     return wholes and level and isinstance(key, str) and "floor" in given
 
 

@@ -18,7 +18,7 @@ TILE = 512  # pixels of a side
 MOST_LEVELS = 8
 MOST_BYTES = 2**28  # of decoded pictures in memory
 CROP = 96  # pixels around a cell where the size of nuclei is not known
-CROP_DIAMETERS = 3.5
+CROP_DIAMETERS, LEAST_DIAMETER, MOST_DIAMETER = 3.5, 7, 146
 
 
 class _Memory:
@@ -138,13 +138,15 @@ def crop_png(project: Project, image: int, number: int, display: Display, side: 
     return _as_png(np.minimum(mixed, 255).astype(np.uint8)[..., ::-1])  # OpenCV writes blue first
 
 
-def crop_side(diameter: float | None) -> int:
-    """Pixels around a cell that show it and its neighbours.
+def crop_side(diameter: Any) -> int:
+    """Pixels around a cell that show it and its neighbours, by the diameter of nuclei that a project's file says.
 
-    >>> crop_side(20.0), crop_side(None)
-    (70, 96)
+    >>> crop_side(20.0), crop_side(None), crop_side("large")
+    (70, 96, 96)
     """
-    return CROP if diameter is None else int(min(max(CROP_DIAMETERS * diameter, 24), 512))
+    if not isinstance(diameter, int | float):
+        return CROP
+    return int(CROP_DIAMETERS * min(max(diameter, LEAST_DIAMETER), MOST_DIAMETER))
 
 
 def _window(picture: NDArray[Any], top: int, left: int, side: int) -> NDArray[Any]:
