@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from time import process_time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.data import Split
 from benchmarks.flagship import folds_of, tuned_svm
 from nearboost import NearBoostClassifier
+from nearboost.ensemble.code_heads import Codes
 
 X, Y = load_digits(return_X_y=True)
 N_NOISE = 1_000
@@ -46,10 +46,10 @@ def unsure() -> tuple[int, list[int]]:
 
 
 @cache
-def code_of_unsure() -> tuple[Rows, Any, Any]:
-    """That digit in the metric, its kernel row and its codes."""
+def code_of_unsure() -> Codes:
+    """The codes of that digit."""
     row, _ = unsure()
-    return fitted()._answers.code(halves()[2][row : row + 1])
+    return fitted()._answers.look_at(halves()[2][row : row + 1]).codes
 
 
 def named(picks: NDArray[np.integer]) -> NDArray[np.int64]:

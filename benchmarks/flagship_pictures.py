@@ -143,7 +143,7 @@ def metric() -> Figure:
 def vote() -> Figure:
     """A digit as a weighted sum of training digits."""
     learned, labels, new, _ = halves()
-    terms = joined(code_of_unsure()[2].voters[0])
+    terms = joined(code_of_unsure().voters[0])
     figure, cells = plt.subplots(1, 1 + len(terms), figsize=(8.6, 1.5))
     thumbnail(cells[0], new[unsure()[0]], "x ≈")
     for axes, (term, weight) in zip(cells[1:], terms, strict=True):
@@ -156,7 +156,7 @@ def residual() -> Figure:
     """The same digit by the digits of one class alone, for three classes."""
     learned, _, new, _ = halves()
     row, classes = unsure()
-    codes, coded = code_of_unsure()[2], fitted()._answers.coded
+    codes, coded = code_of_unsure(), fitted()._answers.coded
     scores = coded.scores(codes)[1][0]
     lines = [joined(codes.members[0, label]) for label in classes]
     figure, cells = plt.subplots(3, 2 + max(map(len, lines)), figsize=(8.6, 4.0))
@@ -191,8 +191,8 @@ def stack() -> Figure:
     row, _ = unsure()
     new = halves()[2][row : row + 1]
     answers = fitted()._answers
-    _, kernel_row, codes = answers.code(new)
-    heads = np.stack([*answers.coded.scores(codes), kernel_row @ answers.linear])[:, 0]
+    seen = answers.look_at(new)
+    heads = np.stack([*answers.coded.scores(seen.codes), seen.lines])[:, 0]
     parts = answers.stack[:, np.newaxis] * (heads - heads.mean(axis=1, keepdims=True))
     classes = np.arange(10)
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 2.9), width_ratios=(1.7, 1))
