@@ -160,7 +160,9 @@ def test_a_damaged_layout_is_told_and_nothing_is_counted_by_it(trained):
     layout.write_text(layout.read_text().replace("negative", "neg"))
     told = trained.write("/api/job/count", {}, status=400)
     assert "control 'neg' in line 2" in str(told)
-    assert b"control &#39;neg&#39; in line 2" in trained.ask("GET", "/plate").body
+    refused = trained.ask("GET", "/plate").body
+    assert b"control &#39;neg&#39; in line 2" in refused
+    assert b'href="/results"' in refused, "a page without a way on ends the work"
     assert trained.ask("GET", "/fields/1").status == 200, "labels can be given meanwhile"
 
 

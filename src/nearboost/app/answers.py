@@ -79,10 +79,12 @@ def download(content: str | bytes, name: str, kind: str = "text/csv; charset=utf
     return Response(content, media_type=kind, headers={"content-disposition": attached})
 
 
-def refusal(status: int, sentence: str, *, as_page: bool = False) -> Response:
-    """A sentence that says why not, as JSON or, to people who look, as a page."""
+def refusal(status: int, sentence: str, *, as_page: bool = False, inside: bool = False) -> Response:
+    """Why not, as JSON or, to people who look, as a page; ``inside`` with the way to the other pages."""
     if as_page:
-        return HTMLResponse(templates().get_template("refused.html.j2").render(sentence=sentence), status)
+        return HTMLResponse(
+            templates().get_template("refused.html.j2").render(sentence=sentence, inside=inside), status
+        )
     return JSONResponse({"error": sentence}, status)
 
 
@@ -98,14 +100,14 @@ def on_error(request: Request, error: Exception) -> Response:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         sentence = f"{error.filename} cannot be read or written: {error.strerror}."
     as_page = request.method == "GET" and not request.url.path.startswith("/api/")
-    return refusal(400, printable(sentence or type(error).__name__), as_page=as_page)
+    return refusal(400, printable(sentence or type(error).__name__), as_page=as_page, inside=True)
 
 
 def on_missing(request: Request, error: Exception) -> Response:
     """There is no such page."""
     as_page = request.method == "GET" and not request.url.path.startswith("/api/")
     status = getattr(error, "status_code", 404)
-    return refusal(status, "There is no such page in the app.", as_page=as_page)
+    return refusal(status, "There is no such page in the app.", as_page=as_page, inside=True)
 
 
 def label_as_json(one: CellLabel) -> dict[str, Any]:
