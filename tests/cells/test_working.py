@@ -210,6 +210,21 @@ def test_results_are_marked_stale(project, store):
     assert "not those that were written" in read_results(project, store).stale[-1]
 
 
+def test_a_kill_while_counting_leaves_no_old_table_that_looks_new(project, store, monkeypatch):
+    def cut_off(*given):
+        raise KeyboardInterrupt
+
+    one = store.labels()[0]
+    label_cells(project, store, "Ada", [Cell(one.image, one.object, one.event)], 3 - one.class_id)
+    with monkeypatch.context() as patch:
+        patch.setattr("nearboost.cells.results.write_cells", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            count_again(project)
+    assert read_results(project, store).stale
+    count_again(project)
+    assert read_results(project, store).stale == []
+
+
 @pytest.mark.parametrize("name", ["counts", "wells", "responses"])
 @pytest.mark.parametrize("change", [lambda text: re.sub(r"[0-9]+[.][0-9]+", "?", text), lambda text: text[40:]])
 def test_tables_that_somebody_edited_are_not_shown(project, store, name, change):

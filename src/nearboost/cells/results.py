@@ -20,7 +20,7 @@ from nearboost.cells.project import LABELS, LAYOUT, Project
 from nearboost.cells.project_labels import labels_digest, present_labels
 from nearboost.cells.responses import DoseFit
 from nearboost.cells.saying import active_model
-from nearboost.cells.tables import COUNTING, TABLES, count_project, write_cells
+from nearboost.cells.tables import COUNTING, TABLES, count_project, predict_project, write_cells
 from nearboost.cells.training import file_hash
 from nearboost.cells.trust import check_inside
 from nearboost.datasets import DataError
@@ -181,9 +181,10 @@ def count_again(project: Project) -> str:
     str
         A sentence about what was written.
     """
-    written = count_project(project)
-    write_cells(project, written.predicted.rows, written.predicted)
-    return f"{len(written.predicted.rows):,} cells are counted; the tables are in {project.folder / 'tables'}."
+    predicted = predict_project(project)
+    write_cells(project, predicted.rows, predicted)  # first: where counts hold, this table does as well
+    count_project(project, predicted)
+    return f"{len(predicted.rows):,} cells are counted; the tables are in {project.folder / 'tables'}."
 
 
 def download(project: Project, store: AnnotationStore, name: str) -> bytes:

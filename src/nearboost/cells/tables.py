@@ -40,14 +40,13 @@ class Predicted(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Files that were written, what is in them, fields that were left out, notes, and what was counted."""
+    """Files that were written, what is in them, fields that were left out, and notes."""
 
     files: list[Path]
     counts: Columns
     responses: Columns
     skipped: dict[str, str]
     notes: list[str]
-    predicted: Predicted
 
 
 def predict_project(
@@ -277,13 +276,17 @@ def _values(values: Sequence[Any], here: Sequence[int], controls: Sequence[str],
     return [values[i] for i in here if controls[i] == kind and values[i] is not None]
 
 
-def count_project(project: Project, *, n_jobs: int | None = None, verbose: int = 0) -> Written:
+def count_project(
+    project: Project, predicted: Predicted | None = None, *, n_jobs: int | None = None, verbose: int = 0
+) -> Written:
     """Write ``counts.csv``, ``wells.csv`` and ``responses.csv``.
 
     Parameters
     ----------
     project : Project
         A project with a model.
+    predicted : Predicted or None, default=None
+        What `predict_project` has just said; None asks it.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     verbose : int, default=0
@@ -294,7 +297,7 @@ def count_project(project: Project, *, n_jobs: int | None = None, verbose: int =
     Written
         Files and tables.
     """
-    predicted = predict_project(project, n_jobs=n_jobs, verbose=verbose)
+    predicted = predicted or predict_project(project, n_jobs=n_jobs, verbose=verbose)
     counts = count_cells(project, predicted.rows, predicted.found)
     wells = well_columns(project, predicted.rows, predicted.found)
     readouts = [share_name(name) for name in predicted.found.classes]
@@ -311,4 +314,4 @@ def count_project(project: Project, *, n_jobs: int | None = None, verbose: int =
     notes += [] if wells["well"] else ["names of images say no wells, so that there are counts of images only."]
     unknown = unknown_to_model(predicted.model.classes, predicted.found.classes)
     notes += [unknown] if unknown else []
-    return Written(files, counts, responses, predicted.skipped, notes, predicted)
+    return Written(files, counts, responses, predicted.skipped, notes)
