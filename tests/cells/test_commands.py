@@ -147,6 +147,8 @@ def test_a_well_without_cells_counts_none(screen, plate, tmp_path):
     assert "well,demo,A04,,diffuse,0,0,,,,0" in counts
     (project / "layout.csv").write_text("plate,well,dose\nother,A01,1\n")
     assert "no line for 16 wells, such as demo A01" in call("cells", "count", project).err
+    (note,) = json.loads(call("cells", "count", project, "--json").out)["notes"]
+    assert "no line for 16 wells" in note
 
 
 def test_labels_that_fit_no_cell_are_told_when_counting(screen, tmp_path):

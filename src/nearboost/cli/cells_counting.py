@@ -126,7 +126,8 @@ def count(project: Folder, threads: Threads = None, as_json: AsJson = False) -> 
     if as_json:
         counts = [dict(zip(found.counts, line, strict=True)) for line in zip(*found.counts.values(), strict=True)]
         files = list(map(str, found.files))
-        echo_json({"files": files, "counts": counts, "responses": lines, "skipped": found.skipped})
+        facts = {"files": files, "counts": counts, "responses": lines}
+        echo_json(facts | {"skipped": found.skipped, "notes": found.notes})
     else:
         for line in lines:
             apart = line["z_prime_note"].rstrip(".") or f"Z′ {line['z_prime']:.2f}"
