@@ -84,6 +84,16 @@ def test_two_hosts(inside):
     assert said.split()[1] in ("400", "421")
 
 
+@pytest.mark.parametrize("second", ["Origin: http://evil.example", "Sec-Fetch-Site: cross-site"])
+def test_two_origins(inside, second):
+    own = "; ".join(f"{name}={value}" for name, value in inside.cookies.items())
+    first = f"Host: {inside.address.name}\r\nCookie: {own}\r\nOrigin: {inside.address.origin}\r\n"
+    first += "Sec-Fetch-Site: same-origin\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+    for more, status in (("", "200"), (f"{second}\r\n", "403")):
+        said = inside.raw(f"POST /api/undo HTTP/1.1\r\n{first}{more}\r\n{{}}".encode())
+        assert said.split()[1] == status
+
+
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "https://{name}", "http://{name}.evil.example", ""]
 )

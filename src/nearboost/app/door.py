@@ -129,12 +129,13 @@ class Door:
             return 405, "The app answers GET and POST only."
         if headers.getlist("host") != [self._address.name]:
             return 421, f"This app is found at {self._address.origin} and under no other name."
-        if (origin := headers.get("origin")) != self._address.origin and (origin is not None or method == "POST"):
+        origins = headers.getlist("origin")
+        if origins not in ([self._address.origin], []) or (method == "POST" and not origins):
             return 403, "Only pages of the app itself may send this."
         entering = method == "GET" and path == ENTRANCE
         allowed = ("same-origin", "none") if method != "POST" else ("same-origin",)
-        site = headers.get("sec-fetch-site")
-        if site is not None and site not in allowed and not (entering and is_visit(headers)):
+        sites = headers.getlist("sec-fetch-site")
+        if not set(sites) <= set(allowed) and not (entering and is_visit(headers)):
             return 403, "Only pages of the app itself may ask for this."
         if path != ENTRANCE and not path.startswith(OPEN_TO_ALL) and not self._has_key(headers):
             return 401, "Open the address that the program printed when it started; it works once."
