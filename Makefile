@@ -13,7 +13,7 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 # Test files run side by side, one core each; tests that measure memory, kill or race run alone afterwards.
-test: check docs
+test: check
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow and not alone'
 	$(BIN)/python -m pytest -m 'alone and not slow' tests
 
@@ -50,8 +50,10 @@ bench: $(STAMP)
 paper: $(STAMP)
 	$(BIN)/python -m papers $(or $(NAME),--list) $(if $(DATA),--data $(DATA)) $(OPTIONS)
 
+# The site, from clean; a warning is an error.
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict --quiet
+	rm -rf site docs/generated
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto -d site/.doctrees docs site
 
 # Renew the lock file from pyproject.toml.
 lock:
@@ -69,5 +71,5 @@ $(STAMP): pyproject.toml requirements.lock
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) site demo_output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) site docs/generated demo_output .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

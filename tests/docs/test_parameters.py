@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from sklearn.base import BaseEstimator
 
-from docs.building import PUBLIC, hook
+from docs.building import PUBLIC, entries_of, public_methods, summary_of
 from nearboost import LocalSets, N3Classifier
 from nearboost.boosting.one_weight import Diagnostics
 from nearboost.boosting.queries import Explanation
@@ -22,7 +22,6 @@ from nearboost.neighbors import SearchMethod
 
 # What public methods return or take, and what a back end of search implements.
 BESIDES = [Explanation, CodeExplanation, Diagnostics, Entry, Network, SearchMethod]
-read_docstring, public_methods = hook("docstrings").read_docstring, hook("api").public_methods
 
 
 def public_things():
@@ -60,14 +59,15 @@ def parameters_of(function):
 
 def documented_parameters(function):
     """Entries of the section that speaks of them; records that are made for readers call them attributes."""
-    doc = read_docstring(function)
-    return doc.entries("Parameters") or (doc.entries("Attributes") if is_dataclass(function) else [])
+    return entries_of(function, "Parameters") or (
+        entries_of(function, "Attributes") if is_dataclass(function) else []
+    )
 
 
 @pytest.mark.parametrize("thing", THINGS)
 def test_parameters_are_those_of_the_signature(thing):
     for name, function in functions_of(thing).items():
-        assert read_docstring(function).summary, name
+        assert summary_of(function) != [""], name
         documented = [entry.name for entry in documented_parameters(function)]
         assert documented == list(parameters_of(function)), name
 
@@ -75,17 +75,16 @@ def test_parameters_are_those_of_the_signature(thing):
 @pytest.mark.parametrize("thing", THINGS)
 def test_every_entry_has_a_type_and_a_meaning(thing):
     for name, function in functions_of(thing).items():
-        doc = read_docstring(function)
-        for entry in doc.entries("Parameters") + doc.entries("Attributes"):
+        for entry in entries_of(function, "Parameters") + entries_of(function, "Attributes"):
             assert entry.kind, (name, entry.name)
             assert entry.meaning.endswith("."), (name, entry.name)
-        assert all(entry.meaning.endswith(".") for entry in doc.entries("Returns")), name
+        assert all(entry.meaning.endswith(".") for entry in entries_of(function, "Returns")), name
 
 
 @pytest.mark.parametrize("thing", THINGS)
 def test_defaults_are_those_of_the_signature_and_among_the_choices(thing):
     for name, function in functions_of(thing).items():
-        for entry in read_docstring(function).entries("Parameters"):
+        for entry in entries_of(function, "Parameters"):
             default = parameters_of(function)[entry.name]
             if default is inspect.Parameter.empty:
                 assert entry.default == "", (name, entry.name)
@@ -139,11 +138,11 @@ def public_attributes(cls):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if not issubclass(cls, FixedDescriptor)])
 def test_attributes_are_those_of_a_fit(cls):
-    documented = [entry.name for entry in read_docstring(cls).entries("Attributes")]
+    documented = [entry.name for entry in entries_of(cls, "Attributes")]
     assert len(documented) == len(set(documented))
     assert set(documented) == public_attributes(cls)
 
 
 @pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if issubclass(cls, FixedDescriptor)])
 def test_descriptors_that_learn_nothing_have_no_attributes(cls):
-    assert read_docstring(cls).entries("Attributes") == []
+    assert entries_of(cls, "Attributes") == []

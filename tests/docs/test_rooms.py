@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from docs.building import ROOT, hook
+from docs.building import ROOT, script
 
-rooms = hook("rooms")
+rooms = script("design/rooms.py")
 PAGE = (ROOT / "docs" / "design" / "rooms.md").read_text(encoding="utf-8")
 FOLDERS = sorted(path.parent.name for path in (ROOT / "src" / "nearboost").glob("*/__init__.py"))
 NAMED = sorted(room for floor in rooms.read_floors() for room in floor)
@@ -20,7 +20,7 @@ def test_rooms_are_the_folders():
 
 def test_drawing_is_up_to_date():
     drawn = rooms.DRAWING.read_text(encoding="utf-8")
-    assert drawn == rooms.draw(), "run: python docs_build/rooms.py"
+    assert drawn == rooms.draw(), "run: python docs/design/rooms.py"
     assert sorted(re.findall(r'class="name"[^>]*>(\w+)<', drawn)) == FOLDERS
 
 

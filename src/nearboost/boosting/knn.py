@@ -88,7 +88,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         groups.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Examples

@@ -116,7 +116,7 @@ class N3Classifier(WeightPerClass):
         For each class problem, the exact coefficient of each training row; ``arithmetic="rational"`` only.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

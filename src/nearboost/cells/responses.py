@@ -94,7 +94,7 @@ def hill(
 
 
 def z_prime(positive: ArrayLike, negative: ArrayLike) -> Separation:
-    """Z′ = 1 − 3(σ₊ + σ₋)/|μ₊ − μ₋| over wells (Zhang, Chung and Oldenburg 1999).
+    """``Z′ = 1 − 3(σ₊ + σ₋)/|μ₊ − μ₋|`` over wells (Zhang, Chung and Oldenburg 1999).
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixi
         Share of right answers on held-out rows; NaN if every class has a single group.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Examples

@@ -92,7 +92,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         Log-loss on those rows whose class was seen in learning.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

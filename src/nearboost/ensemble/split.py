@@ -79,7 +79,7 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
         Training rows that an answer may come from, on any part.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

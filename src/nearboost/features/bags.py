@@ -34,7 +34,7 @@ class BagOfFeatures(SetEncoder):
 
     Attributes
     ----------
-    words_ : ndarray of shape (n_words, n_features_in_)
+    words_ : ndarray of shape (n_words, ``n_features_in_``)
         The words.
     n_features_in_ : int
         Length of a descriptor.

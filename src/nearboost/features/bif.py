@@ -20,8 +20,8 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
     """Histograms of local contrasts, as the ganglion cells of a retina would report them (BIF).
 
     An image in [0, 1] is filtered by a difference of Gaussians, σ = 0.5·2^(scale−1) minus 3σ. The contrast C
-    becomes the firing rate sign(C)·G|C|/(1 + Ref·G|C|), which lies within ±1/Ref. Over each region of the image
-    the rates make a histogram whose bins sum to 1.
+    becomes the firing rate ``sign(C)·G|C|/(1 + Ref·G|C|)``, which lies within ±1/Ref. Over each region of the
+    image the rates make a histogram whose bins sum to 1.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class BioInspiredFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fix
     Notes
     -----
     Section 5.2 of Bel Haj Ali's thesis; G = 2000 and Ref = 0.005 are from Van Rullen and Thorpe (2001). As
-    printed, the rate GC/(1 + Ref·G·C) has a pole at C = −0.1; here it is taken of |C|, with the sign of C. The
+    printed, the rate GC/(1 + Ref·G·C) has a pole at C = −0.1; here it is taken of ``|C|``, with the sign of C. The
     thesis uses ``scales=(5,), bins=32, regions=2`` for thyroid cells (nucleus, and cell without nucleus), and four
     scales of 256 bins for HEp-2 cells, on the masked cell or on the whole image.
 

@@ -30,7 +30,7 @@ class FisherVector(SetEncoder):
     n_components : int, default=16
         K, the number of Gaussians.
     power : float, default=0.5
-        Every number x becomes sign(x)·|x|^power; 1 leaves it unchanged.
+        Every number x becomes ``sign(x)·|x|^power``; 1 leaves it unchanged.
     norm : {"l2", "l1", None}, default="l2"
         Norm that the whole row is divided by, at the end.
     per_gaussian : bool, default=False

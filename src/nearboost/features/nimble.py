@@ -41,7 +41,7 @@ def _check_filters(state: Mapping[str, Any]) -> None:
 class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
     """Descriptors of a few windows of an image, drawn where it is salient, by filters learned from images.
 
-    The filters are independent components of patches. Their responses r become ranks P(|R| ≤ |r|) under a
+    The filters are independent components of patches. Their responses r become ranks ``P(|R| ≤ |r|)`` under a
     generalised Gaussian fitted to each filter. Windows around fixations are drawn with probabilities that follow
     the saliency, −log p of all responses. The ranks are averaged over grids of 1, 2 x 2 and 4 x 4 cells of a
     window. Their principal components, whitened and scaled to unit length, and the place of the window make a

@@ -37,11 +37,11 @@ class DescriptorPCA(DescriptorLearner):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features_in_)
+    components_ : ndarray of shape (``n_components_``, ``n_features_in_``)
         Directions; the largest entry of each is positive.
-    mean_ : ndarray of shape (n_features_in_,)
+    mean_ : ndarray of shape (``n_features_in_``,)
         Mean descriptor.
-    explained_variance_ : ndarray of shape (n_components_,)
+    explained_variance_ : ndarray of shape (``n_components_``,)
         Variance in each direction.
     n_components_ : int
         Number of directions.

@@ -65,7 +65,7 @@ class SpatialPyramid(SetEncoder):
 
     Attributes
     ----------
-    words_ : ndarray of shape (n_words, n_features_in_)
+    words_ : ndarray of shape (n_words, ``n_features_in_``)
         The dictionary.
     n_features_in_ : int
         Length of a descriptor.

@@ -70,7 +70,7 @@ class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     n_dimensions : int, default=64
         Numbers that `DescriptorPCA` keeps of a patch.
     power : float, default=0.5
-        Every number x becomes sign(x)·|x|^power, as in `FisherVector`.
+        Every number x becomes ``sign(x)·|x|^power``, as in `FisherVector`.
     norm : {"l2", "l1", None}, default="l2"
         Norm that each channel is divided by, as in `FisherVector`.
     per_gaussian : bool, default=False

@@ -45,9 +45,9 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (``n_components_``, n_features)
         Directions.
-    explained_variance_ : ndarray of shape (n_components_,)
+    explained_variance_ : ndarray of shape (``n_components_``,)
         λ, the variances along them.
     mean_ : ndarray of shape (n_features,)
         Mean row.
@@ -55,7 +55,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Number of directions.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
@@ -144,7 +144,7 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_), float32
+        ndarray of shape (n_samples, ``n_components_``), float32
             Rows of unit length; a row equal to the mean becomes zeros. The same in any batch of rows up to 1e-5.
         """
         check_is_fitted(self)

@@ -23,14 +23,14 @@ EPSILON = np.finfo(np.float64).eps
 class CRCClassifier(CodeClassifier):
     """Classification by collaborative representation (CRC): ridge codes that give every sample a weight.
 
-    A row q is written as the sum of samples that minimises |q − Σ w_i x_i|² + λ Σ w_i².
+    A row q is written as the sum of samples that minimises ``|q − Σ w_i x_i|² + λ Σ w_i²``.
 
     Parameters
     ----------
     regularization : float, default=0.001
         λ, above 0.
     decision : {"residual", "weights"}, default="residual"
-        "residual", as published: the class whose own samples give the smallest |q − Σ w_i x_i| / |w| wins.
+        "residual", as published: the class whose own samples give the smallest ``|q − Σ w_i x_i| / |w|`` wins.
         "weights": each class gets its samples' share of the absolute weights.
     normalize : bool, default=True
         Scale samples and rows to unit length first, as published.
@@ -53,7 +53,7 @@ class CRCClassifier(CodeClassifier):
         with a warning, if every class has a single group.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

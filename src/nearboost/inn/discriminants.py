@@ -40,7 +40,7 @@ class ChosenDiscriminants(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Share of the mean variance in the covariance matrix: 0.6, 0.3, 0.1, 0.03, 0.01 or 0.001.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Examples

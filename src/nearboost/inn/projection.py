@@ -50,17 +50,17 @@ class INNProjection(GraphProjection):
     eigenvalues_ : ndarray of shape (n_components,)
         μ of each direction, at most 1: 1 would keep every tie.
     mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows; `transform` returns (X − mean_) @ components_.T.
+        Mean of the fitted rows; `transform` returns ``(X − mean_) @ components_.T``.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
     -----
     Eqs. (9) to (11) of Timofte and Van Gool, "Iterative nearest neighbors for classification and dimensionality
-    reduction". Codes are made from the rows as given. The rows are then centred, so that X below has columns x −
-    mean_, and projected on the principal axes that hold 98% of their variance. The directions are the solutions of
+    reduction". Codes are made from the rows as given. The rows are then centred, so that X below has columns
+    ``x − mean_``, and projected on the principal axes that hold 98% of their variance. The directions solve
 
         X W Xᵀ a = μ (X D Xᵀ + r·tr(X D Xᵀ)/d·I) a
 
@@ -151,10 +151,10 @@ class LPP(GraphProjection):
     eigenvalues_ : ndarray of shape (n_components,)
         μ of each direction, at most 1: 1 would keep every tie.
     mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows; `transform` returns (X − mean_) @ components_.T.
+        Mean of the fitted rows; `transform` returns ``(X − mean_) @ components_.T``.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes
@@ -218,8 +218,8 @@ class LPP(GraphProjection):
 class SRLP(GraphProjection):
     """Sparse representation based projection: rows stay near the rows their sparse codes are made of.
 
-    Like `INNProjection`, with weights |w| of the codes that minimise ½|x − Σ w_i x_i|² + λ Σ|w_i| over the other
-    rows of the class, or over all others.
+    Like `INNProjection`, with weights ``|w|`` of the codes that minimise ``½|x − Σ w_i x_i|² + λ Σ|w_i|`` over the
+    other rows of the class, or over all others.
 
     Parameters
     ----------
@@ -245,10 +245,10 @@ class SRLP(GraphProjection):
     eigenvalues_ : ndarray of shape (n_components,)
         μ of each direction, at most 1: 1 would keep every tie.
     mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows; `transform` returns (X − mean_) @ components_.T.
+        Mean of the fitted rows; `transform` returns ``(X − mean_) @ components_.T``.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

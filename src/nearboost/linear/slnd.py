@@ -166,7 +166,7 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         Constant terms of the scores.
     classes_ : ndarray of shape (n_classes,)
         Class labels; column numbers for multilabel ``y``.
-    eigenvalues_ : ndarray of shape (rank_,)
+    eigenvalues_ : ndarray of shape (``rank_``,)
         Largest eigenvalues of the second-moment matrix of the features, scaled as ``scaling_`` says, in decreasing
         order. If the rows have norms below 2⁻⁶ or
         above 2²⁰, they belong to X times a power of two.
@@ -196,7 +196,7 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         Quantiles of the measured γ_t of the weak separability assumption; ``step="theory"`` only.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

@@ -39,7 +39,7 @@ class SoftDiscriminant(LinearMetric):
         Number of directions that count fully, at most one fewer than there are classes.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

@@ -20,7 +20,7 @@ ROWS_PER_BLOCK = 1024
 
 
 def gaussian_kernel(X: NDArray[Any], landmarks: NDArray[Any], gamma: float) -> NDArray[Any]:
-    """exp(−γ|x − l|²) of each row and landmark."""
+    """``exp(−γ|x − l|²)`` of each row and landmark."""
     lengths = np.einsum("ij,ij->i", landmarks, landmarks)
     kernel: NDArray[Any] = (2 * gamma * X) @ landmarks.T
     kernel -= gamma * np.einsum("ij,ij->i", X, X)[:, np.newaxis]
@@ -38,7 +38,7 @@ def landmark_basis(landmarks: NDArray[Any], gamma: float) -> NDArray[Any]:
 
 
 def kernel_width(X: NDArray[Any], weight: NDArray[np.float64]) -> float:
-    """γ = 1/(4·mean |x|²)."""
+    """``γ = 1/(4·mean |x|²)``."""
     mean = float(weight @ np.einsum("ij,ij->i", X, X)) / float(weight.sum())
     return 1 / (4 * mean) if mean > 0 else 1.0
 
@@ -74,8 +74,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Number of training rows that others are compared with; all rows if there are fewer. More are closer to the
         kernel, and slower.
     gamma : float or None, default=None
-        γ of the kernel exp(−γ|x − z|²), above 0. None means 1 / (4 · mean |x − mean of the rows|²), which suits
-        features of one scale.
+        γ of the kernel ``exp(−γ|x − z|²)``, above 0. None means ``1 / (4 · mean |x − mean of the rows|²)``, which
+        suits features of one scale.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw. None means 0, so that fits repeat.
 
@@ -93,7 +93,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         What a row of kernel values is multiplied by.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the features seen during `fit`, if ``X`` had string column names.
 
     Notes

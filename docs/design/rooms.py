@@ -1,4 +1,4 @@
-"""Draw the map of the rooms: ``python docs_build/rooms.py`` writes ``docs/design/rooms.svg``.
+"""Draw the map of the rooms: ``python docs/design/rooms.py`` writes ``docs/design/rooms.svg``.
 
 Floors come from the import contract and purposes from the docstrings of the packages; only where rooms stand on
 their floors, and the two walks, are set here.
@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from textwrap import wrap
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DRAWING = ROOT / "docs" / "design" / "rooms.svg"
 
 LEFT, TOP = 78, 52
