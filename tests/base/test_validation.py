@@ -154,6 +154,8 @@ def test_labels_are_all_there_and_of_one_kind():
     for missing in (None, np.nan, float("nan")):
         with pytest.raises(ValueError, match=r"Row 1 of y has no label; give it one, or leave the row out\."):
             check_labels(np.array(["a", missing, "b"], dtype=object))
+    with pytest.raises(ValueError, match=r"row 1 has no label; give it one, or leave the row out\."):
+        check_labels([0.0, np.nan])
     with pytest.raises(ValueError, match=r"y holds texts and others \('a' and 1\); give labels of one kind\."):
         check_labels(np.array([1, "a"], dtype=object))
 

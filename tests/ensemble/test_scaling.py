@@ -29,3 +29,10 @@ def test_ranks_lie_on_straight_lines_between_knots():
     Q = np.concatenate([X, 2 * X, rng.normal(scale=3, size=(300, 3))])
     expected = [np.interp(Q[:, f], scaling.knots[f], scaling.heights[f]) for f in range(3)]
     np.testing.assert_allclose(scaling.apply(Q), np.transpose(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_numbers_too_small_to_divide_by_are_scaled(name):
+    """One over a deviation of 1e-310 is infinite, and times 0 no number."""
+    X = np.repeat([[-1e-310], [0.0], [1e-310]], 10, axis=0)
+    assert np.isfinite(SCALINGS[name](X, np.ones(len(X))).apply(X)).all()

@@ -73,6 +73,8 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
     except ValueError as error:
         if str(error).startswith("Input X contains") and not hasattr(X, "toarray"):
             check_finite(np.asarray(X))
+        if "sample(s)" in str(error):
+            raise ValueError(f"{str(error).rstrip('.')}; give more rows.") from None
         raise
 
 
@@ -127,6 +129,9 @@ def _are_numbers(column: Any) -> bool:
 def check_labels(y: Any) -> None:
     """Refuse labels that are missing, and texts among labels of other kinds: these have no order."""
     labels = np.asarray(y) if hasattr(y, "dtype") or isinstance(y, list | tuple) else np.empty(0)
+    if labels.ndim == 1 and labels.dtype.kind == "f" and np.isnan(labels).any():
+        row = int(np.argmax(np.isnan(labels)))
+        raise ValueError(f"Input y contains NaN: row {row} has no label; give it one, or leave the row out.")
     if labels.dtype != object or labels.ndim != 1:
         return
     is_text = np.array([isinstance(one, str) for one in labels])

@@ -14,6 +14,7 @@ ROWS_AT_ONCE = 256
 ENOUGH_COMPONENTS, MOST_COMPONENTS = 400, 1_024
 COMPONENT_ROWS = 5_000  # that principal components are found from
 LEAST_VARIANCE = 1e-8  # of a component, relative to the largest
+LEAST_DEVIATION = np.finfo(np.float64).tiny  # one over less may be infinite
 FARTHEST = 1e6  # deviations: a query beyond is as far as that
 Rows = NDArray[np.float32]
 
@@ -88,14 +89,15 @@ SCALINGS = {"one scale": one_scale, "a scale each": own_scales, "normal ranks": 
 
 
 def moments_of(X: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of each feature; what is constant but for roundings has none."""
+    """Mean and deviation of each feature; what is constant but for roundings, or nearly 0, has none."""
     shares = weight / weight.sum()
     units = powers_of_two(largest_values(X.T))  # whose squares neither overflow nor vanish
     rows = X / units
     centre = shares @ rows
     rows -= centre
     deviations = np.sqrt(shares @ np.square(rows, out=rows))
-    return centre * units, np.where(deviations > 1e-12 * np.abs(centre), deviations, 0.0) * units
+    deviations = np.where(deviations > 1e-12 * np.abs(centre), deviations, 0.0) * units
+    return centre * units, np.where(deviations > LEAST_DEVIATION, deviations, 0.0)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -149,10 +150,19 @@ class Coding:
         return labels_from_classes(np.searchsorted(self.classes, y), len(self.classes))
 
 
+def check_classes(y: NDArray[Any]) -> None:
+    """Refuse what cannot be classes."""
+    check_labels(y)
+    if y.dtype == object and y.ndim == 1 and len(y) and isinstance(y[0], Real | np.bool_):
+        raise ValueError(
+            f"Unknown label type: y holds {plain(y[0])} as an object; give y.astype(int) or y.astype(str)."
+        )
+    check_classification_targets(y)
+
+
 def find_coding(y: NDArray[Any]) -> Coding:
     """The labels that occur in y."""
-    check_labels(y)
-    check_classification_targets(y)
+    check_classes(y)
     if type_of_target(y) == "multilabel-indicator":
         return Coding(np.arange(y.shape[1]), multilabel=True)
     if y.ndim == 2 and y.shape[1] > 1:
@@ -162,8 +172,7 @@ def find_coding(y: NDArray[Any]) -> Coding:
 
 def encode_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The classes of a problem with one label per row, and the class number of each row."""
-    check_labels(y)
-    check_classification_targets(y)
+    check_classes(y)
     classes, encoded = np.unique(y, return_inverse=True)
     return classes, encoded
 
