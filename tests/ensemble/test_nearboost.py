@@ -276,6 +276,9 @@ def test_a_single_row_of_each_class():
     assert np.isnan(model.held_out_accuracy_)
     np.testing.assert_array_equal(model.predict(X), y)
     assert np.isfinite(model.predict_proba(X)).all()
+    assert "linear, shrinkage 1, rest 1" in str(model.report_)  # what was not chosen is said too
+    assert "log-loss" not in str(model.report_)
+    assert list(model.report_.seconds) == ["fit"]
 
 
 @pytest.mark.parametrize(

@@ -310,9 +310,13 @@ class CrossFit:
         for name, head in zip(HEADS, heads, strict=True):
             self.report.tried.append(("head alone", name, self.loss_of(head[np.newaxis], self.folds)))
         self.report.tried.append(("heads together", "weighted sum", loss))
-        named = zip(HEADS, weights, strict=True)
-        self.report.chosen["weights"] = ", ".join(f"{name} {share:.3g}" for name, share in named)
+        self.report.chosen["weights"] = named_weights(weights)
         return weights, scores, loss
+
+
+def named_weights(weights: Numbers) -> str:
+    """Weights of the heads, to be read."""
+    return ", ".join(f"{name} {share:.3g}" for name, share in zip(HEADS, weights, strict=True))
 
 
 def learn_multinomial(rows: Rows, data: Labelled, penalty: float) -> Numbers:

@@ -14,6 +14,7 @@ from nearboost.ensemble.choosing import (
     Space,
     choose_scaling,
     learn_multinomial,
+    named_weights,
 )
 from nearboost.ensemble.code_heads import CodedRows
 from nearboost.ensemble.linear_head import ridge_weights
@@ -95,16 +96,17 @@ class Learner:
 
     def learn_unseen(self) -> Learned:
         """Without held-out rows, where every class has a single row or group: nothing can be chosen."""
-        scaling = one_scale(self.X, self.data.weight)
-        components, rows = self._reduce(scaling)
-        kernel = KernelMap(np.empty(0, dtype=np.int64), rows[:0], 1.0, np.empty((0, 0), dtype=np.float32))
-        rows = rows[:, :ENOUGH_COMPONENTS]
-        spaces = {"linear": Space(rows, rows.shape[1], self.data, [])}
+        metric = Metric("linear", 1.0, 1.0)
         weights = np.zeros((0, self.data.n_classes))
         stack = np.array([UNFITTED if name != "linear" else 0.0 for name in HEADS])
-        answers, representatives = self._answers(
-            scaling, components, kernel, spaces, Metric("linear", 1.0, 1.0), weights, stack
-        )
+        self.report.chosen |= {"scaling": "one scale", "metric": str(metric), "weights": named_weights(stack)}
+        with self.report.timed("fit"):
+            scaling = one_scale(self.X, self.data.weight)
+            components, rows = self._reduce(scaling)
+            kernel = KernelMap(np.empty(0, dtype=np.int64), rows[:0], 1.0, np.empty((0, 0), dtype=np.float32))
+            rows = rows[:, :ENOUGH_COMPONENTS]
+            spaces = {"linear": Space(rows, rows.shape[1], self.data, [])}
+            answers, representatives = self._answers(scaling, components, kernel, spaces, metric, weights, stack)
         nobody = np.empty(0, dtype=np.int64)
         return Learned(answers, representatives, nobody, nobody, np.empty((0, self.data.n_classes)), np.nan)
 

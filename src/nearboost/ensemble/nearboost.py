@@ -183,7 +183,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
                 "probabilities are not calibrated and the held-out figures are NaN; give more rows.",
                 stacklevel=3,
             )
-            self.report_.notes.append("No row could be held out: nothing was chosen.")
+            self.report_.notes.append("No row could be held out: nothing was tried, and settings are fixed.")
             return learner.learn_unseen()
         self._add_notes(labels, data, folds)
         with progress_bar("Learning", N_STEPS, self.verbose) as advance:

@@ -36,7 +36,9 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{step:<10} {choice}" for step, choice in self.chosen.items()]
-        lines += ["", "held-out log-loss"]
-        lines += [f"{loss:8.4f}  {step}: {candidate}" for step, candidate, loss in self.tried]
-        lines += ["", "seconds  " + ", ".join(f"{step} {spent:.2f}" for step, spent in self.seconds.items())]
+        if self.tried:
+            lines += ["", "held-out log-loss"]
+            lines += [f"{loss:8.4f}  {step}: {candidate}" for step, candidate, loss in self.tried]
+        if self.seconds:  # no model file keeps them
+            lines += ["", "seconds  " + ", ".join(f"{step} {spent:.2f}" for step, spent in self.seconds.items())]
         return "\n".join([*lines, *self.notes])
