@@ -18,6 +18,7 @@ from cli.calling import program
 from nearboost.cells.annotation_records import Cell
 from nearboost.cells.annotations import AnnotationStore
 from nearboost.cells.creating import create_project
+from nearboost.cells.display import read_display
 from nearboost.cells.labelling import label_cells
 from nearboost.cells.project_labels import carry_labels, open_store
 from nearboost.cells.saved_masks import mask_path, read_segmentation, write_segmentation
@@ -125,6 +126,12 @@ def test_keys_are_listed_and_dialogs_close(app, visitor):
     assert "undo" in dialog.inner_text()
     page.keyboard.press("Escape")
     dialog.wait_for(state="detached")
+    for size in ({"width": 1366, "height": 768}, {"width": 400, "height": 800}):
+        page.set_viewport_size(size)
+        visitor.open("/fields/1", page)
+        page.keyboard.press("?")
+        assert dialog.evaluate("(one) => [one.scrollTop, one.scrollWidth - one.clientWidth]") == [0, 0]
+        assert (dialog.evaluate("(one) => one.scrollHeight <= one.clientHeight")) == (size["width"] == 1366)
 
 
 def test_a_name_can_be_given_later(app, visitor):
@@ -241,6 +248,36 @@ def test_how_a_project_is_shown_is_kept(app, visitor):
     visitor.open("/fields/2", page)
     assert not page.get_by_label("nuclei", exact=True).is_checked()
     assert not page.get_by_label("shown (O)").is_checked()
+
+
+def test_channels_are_set_by_keys(app, visitor):
+    visitor.enter(app.entrance)
+    page = visitor.open("/fields/1")
+    for name in ("black of nuclei", "full of nuclei", "Width of outlines"):
+        slider = page.get_by_label(name)
+        slider.focus()
+        before = float(slider.input_value())
+        with page.expect_response("**/api/display"):
+            page.keyboard.press("ArrowRight")
+        after = float(page.get_by_label(name).input_value())
+        assert after > before
+        assert page.evaluate("document.activeElement.ariaLabel") == name, "so that the next key moves it on"
+    assert said(page) == "", "no cell was walked to"
+    kept = app.desk.project
+    assert read_display(kept).line_width == 2
+
+
+def test_the_focus_stays_on_what_was_pressed(app, visitor):
+    """Buttons are drawn anew after a label, and keys go on from where they were."""
+    visitor.enter(app.entrance)
+    visitor.be(ADA)
+    page = visitor.open("/fields/1?cell=3")
+    for name in ("granular", "no label", "Wrong outline"):
+        page.get_by_role("button", name=name).focus()
+        with page.expect_response("**/api/*"):
+            page.keyboard.press("Enter")
+        page.wait_for_timeout(100)
+        assert name in page.locator("button:focus").inner_text(timeout=1000)
 
 
 @pytest.mark.alone

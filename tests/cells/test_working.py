@@ -128,6 +128,7 @@ def test_who_voted(project):
     vote = vote_on(project, 1, 1)
     assert vote.said in ("diffuse", "granular")
     assert 1 <= len(vote.voters) <= 5
+    assert "training cell" in vote.meaning
     sizes = [abs(one.vote) for one in vote.voters]
     assert sizes == sorted(sizes, reverse=True)
     assert training_picture(project, vote.voters[0].row)[:2] == b"\xff\xd8"

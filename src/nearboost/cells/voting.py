@@ -9,6 +9,10 @@ from nearboost.cells.saying import said_of
 from nearboost.models.explanation import explain
 
 SHOWN = 5
+OF_CELLS = (
+    "A vote is what a training cell adds to the score of the class; a sum over the cell's own features adds "
+    "the rest."
+)
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,8 @@ def vote_on(project: Project, image: int, number: int, most: int = SHOWN) -> Cel
     strongest = [voter for voter in vote.voters if voter.vote][:most]
     voters = [VotingCell(one.row, one.name, one.label, one.vote, one.distance) for one in strongest]
     n_voters = sum(voter.vote != 0 for voter in vote.voters)
-    return CellVote(vote.said, vote.probability, vote.score, vote.meaning, vote.note, voters, n_voters)
+    meaning = OF_CELLS if vote.linear else vote.meaning
+    return CellVote(vote.said, vote.probability, vote.score, meaning, vote.note, voters, n_voters)
 
 
 def training_picture(project: Project, row: int) -> bytes:

@@ -22,6 +22,14 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// What a place shows anew: the focus stays where it was, as far as one can tell.
+export function renew(place, ...children) {
+  const reached = () => [...place.querySelectorAll("button, a, input, [tabindex='0']")];
+  const at = reached().indexOf(document.activeElement);
+  place.replaceChildren(...children);
+  if (at >= 0) (reached()[at] ?? place.closest("[tabindex]"))?.focus();
+}
+
 // A class has a colour and, for those who see colours differently, its number on the keyboard or its first letter.
 export function swatch(one) {
   const place = common.classes.findIndex((other) => other.id === one.id);
@@ -49,13 +57,13 @@ export function alarm(text) {
   banner.hidden = !text;
 }
 
-// Dialogs, which keep the focus inside and end with Escape.
+// Dialogs, which keep the focus inside and end with Escape. Where there is nothing to decide, one begins at its top.
 
 export function ask(title, body, choices) {
   return new Promise((resolve) => {
     const buttons = choices.map(([value, name], place) =>
       element("button", { value, type: "submit", class: place === 0 ? "main" : null, formnovalidate: place > 0 }, name));
-    const form = element("form", { method: "dialog" }, element("h2", {}, title), ...body, element("p", { class: "choices" }, ...buttons));
+    const form = element("form", { method: "dialog" }, element("h2", choices.length === 1 ? { tabindex: -1, autofocus: true } : {}, title), ...body, element("p", { class: "choices" }, ...buttons));
     const dialog = element("dialog", { "aria-label": title }, form);
     dialog.addEventListener("close", () => {
       dialog.remove();
@@ -198,11 +206,16 @@ function nameOf(event) {
   return `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${shift ? "Shift+" : ""}${key === " " ? "Space" : key}`;
 }
 
+// Keys that the element with the focus has a use for itself.
+function takes(target, name) {
+  if (target.matches("input[type=range]")) return /^Arrow|^Page/.test(name);
+  return Boolean(target.closest("button, a, summary, input")) && ["Enter", "Space"].includes(name);
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
   const key = known.get(nameOf(event));
-  const pressed = event.target.closest("button, a, summary, input") && ["Enter", "Space"].includes(nameOf(event));
-  if (!key || pressed) return;
+  if (!key || takes(event.target, nameOf(event))) return;
   event.preventDefault();
   key.act(event);
 });
@@ -211,8 +224,9 @@ function help() {
   const rows = Array.from(known, ([key, { about }]) => [key, about]).filter(([, about]) => about);
   const grouped = new Map();
   for (const [key, about] of rows) grouped.set(about, [...(grouped.get(about) ?? []), key]);
-  const list = element("dl", { class: "keys", tabindex: -1, autofocus: true }, ...Array.from(grouped, ([about, all]) =>
-    element("div", {}, element("dt", {}, ...all.flatMap((key) => [element("kbd", {}, key.replace("Arrow", "")), " "])), element("dd", {}, about))));
+  const written = (key) => key.replace("Arrow", "").replace(/(^|\+)([a-z])$/, (letter) => letter.toUpperCase());
+  const list = element("dl", { class: "keys" }, ...Array.from(grouped, ([about, all]) =>
+    element("div", {}, element("dt", {}, ...all.flatMap((key) => [element("kbd", {}, written(key)), " "])), element("dd", {}, about))));
   return ask("Keys", [list], [["", "Close"]]);
 }
 

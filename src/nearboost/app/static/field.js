@@ -270,7 +270,7 @@ keys({
   "Shift+ArrowRight": ["move the picture", ready(() => viewer.pan(80, 0))],
   "Shift+ArrowUp": ["move the picture", ready(() => viewer.pan(0, -80))],
   "Shift+ArrowDown": ["move the picture", ready(() => viewer.pan(0, 80))],
-  o: ["outlines on or off", ready(() => shown({ outlines: !display.outlines }))],
+  o: ["outlines on or off", ready(() => document.querySelector("#outlines input").click())],
   PageUp: ["field before", acts.before],
   PageDown: ["next field", acts.after],
 });
@@ -298,7 +298,6 @@ function shown(changes) {
   Object.assign(display, others);
   Object.assign(waitingDisplay, others);
   viewer?.draw();
-  drawOutlines(document.getElementById("outlines"), display, shown);
   clearTimeout(keeping);
   keeping = setTimeout(keep, 250);
 }

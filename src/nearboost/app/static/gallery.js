@@ -1,5 +1,5 @@
 // The gallery: pictures of cells, labelled by keys or by dragging them to a class.
-import { ask, classOf, classes, element, exclude, facts, keys, label, read, say, swatch, whenLabelsChange, write } from "./app.js";
+import { classOf, classes, element, exclude, facts, keys, label, read, renew, say, swatch, whenLabelsChange, write } from "./app.js";
 import { run } from "./jobs.js";
 import { showVotes } from "./votes.js";
 
@@ -69,6 +69,7 @@ async function fetchCells() {
     ? `${cells.length.toLocaleString()} of ${found.total.toLocaleString()} cells ${told}`.trim()
     : "There is no such cell. Ask for others, or tick “also labelled ones”.";
   drawCrops();
+  say("");
   document.body.dataset.ready = String(cells.length);
   return null;
 }
@@ -78,7 +79,8 @@ function describe() {
     const ended = await run("describe", document.getElementById("job"));
     if (ended && ended.state === "done") location.reload();
   } }, "Describe the cells now");
-  lead.replaceChildren("Cells are not described yet; that takes a moment for each field. ", button);
+  lead.className = "note row";
+  lead.replaceChildren(element("span", {}, "Before cells can be shown here, each is measured and described; that takes a moment for each field."), button);
   document.body.dataset.ready = "0";
 }
 
@@ -94,14 +96,18 @@ function nameOf(cell) {
   return words.filter(Boolean).join(", ");
 }
 
+// The label, and what the model says: by name where there is no label, else only where it differs.
 function badges(cell) {
   const known = classOf(cell.class);
   const said = saidOf(cell);
+  const predicted = known && said
+    ? (said.id === known.id ? [] : ["→", swatch(said)])
+    : [element("span", { class: "said-class", colour: said ? said.colour : null, title: cell.said }, cell.said || cell.well || `image ${cell.image}`)];
   return [
     cell.excluded ? element("span", { class: "badge" }, "×") : null,
     known ? swatch(known) : null,
     cell.check ? element("span", { class: "check", title: "Came from other masks" }, "?") : null,
-    cell.said ? element("span", { class: "said-class", colour: said ? said.colour : null, title: cell.said }, cell.said) : element("span", { class: "said-class" }, cell.well || `image ${cell.image}`),
+    ...predicted,
     cell.said ? element("span", { class: "chance" }, percent(cell.probability)) : null,
   ].filter(Boolean);
 }
@@ -182,7 +188,7 @@ async function give(classId, some = pick()) {
   if (!answer) return;
   redraw(placesOf(some));
   const known = classOf(classId);
-  say(`${some.length === 1 ? nameOf(some[0]) : `${some.length} cells`}: ${known ? known.name : "no class"}`);
+  say(`${some.length === 1 ? `Cell ${some[0].object} of image ${some[0].image}` : `${some.length} cells`}: ${known ? known.name : "no class"}`);
   if (chosen.size) {
     chosen = new Set();
     mark();
@@ -219,7 +225,7 @@ async function confirmAll() {
 
 function drawBins() {
   const all = [...classes().map((one) => [one, (cell) => cell.class === one.id]), [null, null]];
-  bins.replaceChildren(...all.map(([one, mine]) => {
+  renew(bins, ...all.map(([one, mine]) => {
     const inside = mine ? cells.filter(mine) : [];
     const title = one ? [swatch(one), " ", element("strong", {}, element("bdi", {}, one.name)), element("span", { class: "quiet" }, ` ${inside.length} here`)] : [element("span", { class: "quiet" }, "No class")];
     const small = inside.slice(-12).map((cell) => element("img", { src: `/api/cells/${cell.image}/${cell.object}/crop`, alt: "", width: 36, height: 36 }));

@@ -1,17 +1,17 @@
 // What stands beside a field: the chosen cell, classes, channels, outlines, labels without a cell.
-import { ago, classOf, classes, element, swatch } from "./app.js";
+import { ago, classOf, classes, element, renew, swatch } from "./app.js";
 
 const FLAGS = { Flag_Unstained: "no stain", Flag_NoNucleus: "no nucleus", Flag_Border: "at the border" };
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 export function drawCell(place, them, current, { wrong, votes }) {
   if (!them.length) {
-    place.replaceChildren(element("p", { class: "quiet" }, "Click a cell or press an arrow key; then 1 to 9 label it."));
+    renew(place, element("p", { class: "quiet" }, "Click a cell or press an arrow key; then 1 to 9 label it."));
     return;
   }
   const button = element("button", { type: "button", "aria-pressed": String(them.every((one) => one.excluded)), onclick: wrong, title: "X" }, "Wrong outline");
   if (them.length > 1 || !current) {
-    place.replaceChildren(element("p", {}, `${them.length} cells are chosen.`), button);
+    renew(place, element("p", {}, `${them.length} cells are chosen.`), button);
     return;
   }
   const known = classOf(current.class);
@@ -21,7 +21,7 @@ export function drawCell(place, them, current, { wrong, votes }) {
     ["Predicted", current.said ? [element("bdi", {}, current.said), ` ${percent(current.probability ?? 0)}`] : null],
     ["Flags", current.flags.length ? [current.flags.map((one) => FLAGS[one] ?? one).join(", ")] : null],
   ];
-  place.replaceChildren(
+  renew(place,
     element("p", {}, element("strong", {}, `Cell ${current.object}`), current.excluded ? " is left out: wrong outline." : ""),
     element("dl", { class: "lines" }, ...lines.filter(([, told]) => told).map(([name, told]) => element("div", {}, element("dt", {}, name), element("dd", {}, ...told)))),
     element("p", { class: "row" }, button, current.said ? element("button", { type: "button", onclick: votes, title: "V" }, "Who voted") : null));
@@ -40,7 +40,7 @@ export function drawClasses(place, all, give) {
     element("span", { class: "quiet" }, `${labelled.get(one.id) ?? 0}${predicted.has(one.name) ? ` + ${predicted.get(one.name)}` : ""}`)));
   const none = element("button", { type: "button", onclick: () => give(null) }, element("span", { class: "swatch", "aria-hidden": "true" }, "0"), element("span", { class: "name" }, "no label"));
   const about = predicted.size ? [element("p", { class: "quiet small" }, "labelled + predicted in this field")] : [];
-  place.replaceChildren(...rows, ...(rows.length ? [none, ...about] : [element("p", { class: "quiet" }, "Add the classes that you want to tell apart.")]));
+  renew(place, ...rows, ...(rows.length ? [none, ...about] : [element("p", { class: "quiet" }, "Add the classes that you want to tell apart.")]));
 }
 
 export function drawChannels(place, display, change) {
@@ -70,13 +70,18 @@ const round = (value) => (Math.abs(value) >= 100 ? Math.round(value).toLocaleStr
 
 export function drawOutlines(place, display, change) {
   const box = (name, about) => element("label", {}, element("input", { type: "checkbox", checked: display[name], onchange: (event) => change({ [name]: event.target.checked }) }), ` ${about}`);
-  const width = element("input", { type: "range", min: 0.5, max: 6, step: 0.5, value: display.line_width, "aria-label": "Width of outlines", onchange: (event) => change({ line_width: Number(event.target.value) }) });
-  place.replaceChildren(element("div", { class: "stack" }, box("outlines", "shown (O)"), box("predictions", "in the colour of predicted classes"), element("label", { class: "limit" }, element("span", {}, "width"), width, element("output", {}, display.line_width))));
+  const width = element("input", { type: "range", min: 0.5, max: 6, step: 0.5, value: display.line_width, "aria-label": "Width of outlines" });
+  const text = element("output", {}, display.line_width);
+  width.addEventListener("input", () => {
+    text.textContent = width.value;
+    change({ line_width: Number(width.value) });
+  });
+  place.replaceChildren(element("div", { class: "stack" }, box("outlines", "shown (O)"), box("predictions", "in the colour of predicted classes"), element("label", { class: "limit" }, element("span", {}, "width"), width, text)));
 }
 
 export function drawWaiting(waiting, { placing, show, place, discard }) {
   document.getElementById("waiting-box").hidden = !waiting.length;
-  document.getElementById("waiting").replaceChildren(element("p", { class: "quiet" }, "The present outlines have no cell for these. Show one, click its cell, and place it."), ...waiting.map((one) => {
+  renew(document.getElementById("waiting"), element("p", { class: "quiet" }, "The present outlines have no cell for these. Show one, click its cell, and place it."), ...waiting.map((one) => {
     const known = classOf(one.label.class);
     return element("div", { class: "row waiting" }, known ? swatch(known) : null, element("bdi", { class: "name" }, known ? known.name : "wrong outline"),
       element("button", { type: "button", "aria-pressed": String(one === placing), onclick: () => show(one) }, "Show"),

@@ -1,5 +1,5 @@
 // The page of the plate: a grid of wells in the colour of a measure, and what is known of the chosen well.
-import { element, facts, keys, read, whenLabelsChange } from "./app.js";
+import { element, facts, keys, read, renew, whenLabelsChange } from "./app.js";
 
 let plate = facts();
 let chosen = null;
@@ -33,7 +33,7 @@ function draw() {
   document.getElementById("least").textContent = written(low);
   document.getElementById("most").textContent = written(high);
   const plates = [...new Set(plate.wells.map((one) => one.plate))];
-  document.getElementById("plates").replaceChildren(...plates.map((name) => {
+  renew(document.getElementById("plates"), ...plates.map((name) => {
     const wells = plate.wells.filter((one) => one.plate === name);
     const placed = wells.filter((one) => one.row !== null);
     const others = wells.filter((one) => one.row === null);

@@ -1,5 +1,5 @@
 // The page of training: a model from the labels, and labels that it would not give.
-import { classOf, classes, element, exclude, facts, keys, label, read, say, swatch, whenLabelsChange } from "./app.js";
+import { classOf, classes, element, exclude, facts, keys, label, read, renew, say, swatch, whenLabelsChange } from "./app.js";
 import { run, watch } from "./jobs.js";
 
 const place = document.getElementById("job");
@@ -22,12 +22,12 @@ async function use(name) {
   if (ended && ended.state === "done") location.reload();
 }
 
-const percent = (share) => `${(100 * share).toFixed(0)} %`;
+const percent = (share) => `${(100 * share).toFixed(0)}\u00a0%`;
 
 function draw() {
   document.getElementById("lead").textContent = found.lead;
   document.getElementById("about").hidden = !found.cells.length;
-  suspects.replaceChildren(...found.cells.map((one, at) => {
+  renew(suspects, ...found.cells.map((one, at) => {
     const known = classOf(one.now.class);
     const name = `cell ${one.object} of image ${one.image}: labelled ${known ? known.name : "nothing"}, votes say ${one.said}, wrong with ${percent(one.wrong)}`;
     return element("div", { role: "listitem", class: one.changed || one.now.excluded ? "crop done" : "crop" },
