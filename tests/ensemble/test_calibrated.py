@@ -75,6 +75,17 @@ def test_scores_of_pairs_are_those_of_scikit_learn():
     assert machine.decision_function_shape == "ovr"
 
 
+def test_rows_sum_to_one_where_pairs_won_and_their_evidence_name_different_classes():
+    X, y = load_digits(return_X_y=True)
+    model = CalibratedScores(SVC(C=10)).fit(X[::2], y[::2])
+    won, evidence = judge(model.estimator_, X[1::2])
+    apart = won.argmax(axis=1) != evidence.argmax(axis=1)
+    p = model.predict_proba(X[1::2])
+    assert apart.any()
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(p.argmax(axis=1), won.argmax(axis=1))
+
+
 def test_pairs_of_three_classes_are_no_scores_of_classes():
     X, y = load_digits(n_class=3, return_X_y=True)
     by_class = CalibratedScores(SVC()).fit(X[:200], y[:200])

@@ -204,11 +204,17 @@ def keep_decided(probabilities: NDArray[np.float64], scores: NDArray[np.float64]
 
 
 def keep_leader(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows that sum to 1; where the leader's lead is less than a rounding, it still leads."""
+    """Rows that sum to 1, in which the class with the largest score leads.
+
+    Where another is more probable, the two trade places; where the lead is less than a rounding, it is a rounding.
+    """
     probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
-    leader = leading_class(scores)
-    hidden = np.flatnonzero(probabilities.argmax(axis=1) != leader)
-    probabilities[hidden, leader[hidden]] = np.nextafter(probabilities[hidden].max(axis=1), 2.0)
+    leader, likeliest = leading_class(scores), probabilities.argmax(axis=1)
+    hidden = np.flatnonzero(likeliest != leader)
+    pairs = np.stack([leader, likeliest])[:, hidden]
+    probabilities[hidden, pairs] = probabilities[hidden, pairs[::-1]]
+    level = hidden[probabilities[hidden].argmax(axis=1) != leader[hidden]]
+    probabilities[level, leader[level]] = np.nextafter(probabilities[level].max(axis=1), 2.0)
     return probabilities
 
 
