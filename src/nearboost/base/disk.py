@@ -1,5 +1,6 @@
 """Files that several processes may want, and disks that may be full."""
 
+import errno
 import json
 import os
 import shutil
@@ -58,6 +59,11 @@ def check_folder(path: str | os.PathLike[str]) -> None:
         raise UsageError(
             f"{there} cannot be written to ({error.strerror}); change its permissions, or write elsewhere."
         ) from None
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a file could not be written for want of room on the disk."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def reserve(path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.disk import is_full
 from nearboost.base.image_set import Content, hash_file
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
@@ -99,6 +100,8 @@ def describe_project(
             try:
                 store.write(i, work.rows(i))
             except (ValueError, OSError) as error:
+                if is_full(error):  # which is no fault of the field
+                    raise
                 store.write_failure(i, str(error).replace(work.item(i), FILE), lasting=False)
 
         with progress_bar("Describing", len(waiting), verbose) as advance:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from nearboost.base.disk import check_folder
+from nearboost.base.disk import check_folder, is_full
 from nearboost.base.image_set import hash_file
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
@@ -135,6 +135,8 @@ class _Run:
             try:
                 return work(one), ""
             except (ValueError, OSError) as error:
+                if is_full(error):  # which is no fault of the field
+                    raise
                 return None, str(error)
 
         with progress_bar(title, len(waiting), self.verbose) as advance:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nearboost.base.disk import is_full
 from nearboost.base.errors import UsageError
 from nearboost.base.words import printable
 
@@ -57,6 +58,8 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
 
 def _sentence(error: Exception) -> str:
     """What went wrong; the system's errors have a number and no verb."""
+    if is_full(error):
+        return "The disk is full; make room on it, then call the command again. What was finished is kept."
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename} cannot be read or written: {error.strerror}."
     return str(error) or type(error).__name__
