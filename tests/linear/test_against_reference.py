@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from linear.problems import noisy_classes
+from nearboost.base.rows import RowSource
 from nearboost.linear.descent import draw_balanced
-from nearboost.linear.rows import Problem, RowSource
+from nearboost.linear.rows import Problem
 from nearboost.linear.slnd import SLNDClassifier
 from nearboost.problem.targets import labels_from_classes
 from reference.slnd import slnd

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array, hstack, random_array
 
 from linear.problems import noisy_classes
+from nearboost.base.rows import MappedRowSource, RowSource
 from nearboost.linear import moments
 from nearboost.linear.moments import (
     MatrixMoment,
@@ -16,7 +17,6 @@ from nearboost.linear.moments import (
     measure_moment,
     standardize,
 )
-from nearboost.linear.rows import MappedRowSource, RowSource
 from nearboost.linear.sgd import LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 
@@ -50,7 +50,7 @@ def test_a_mapped_file_of_other_numbers_is_an_array_of_them(tmp_path, dtype, mod
     X = np.random.default_rng(0).integers(0, 4, (300, 5))
     X, y = (X - (dtype == np.bool_)).clip(0).astype(dtype), X[:, 0] > 1
     array, file = model.fit(X, y).coef_, model.fit(mapped(tmp_path, X), y).coef_
-    assert file.dtype == np.float64
+    assert file.dtype == (np.float32 if dtype == np.float16 else np.float64)
     np.testing.assert_array_equal(file, array)
 
 
@@ -217,3 +217,15 @@ def test_moments_of_scaled_rows(n_rows, intercept):
     expected = expected.T @ (shares[:, np.newaxis] * expected)
     np.testing.assert_allclose(scaled.times(np.eye(scaled.n_features)), expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(np.delete(scaled.diagonal(), 2), 1.0)
+
+
+@pytest.mark.parametrize("kind", ["array", "file"])
+def test_half_precision_rows_are_taken_as_they_are(kind, tmp_path):
+    X, y = noisy_classes(300)
+    half = X.astype(np.float16)
+    given = half if kind == "array" else mapped(tmp_path, half)
+    models = [
+        SLNDClassifier(max_passes=3, random_state=0).fit(rows, y) for rows in (given, half.astype(np.float32))
+    ]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    np.testing.assert_array_equal(models[0].predict_proba(given), models[1].predict_proba(half.astype(np.float32)))

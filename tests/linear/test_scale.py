@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from linear.problems import noisy_classes
+from nearboost.base.rows import RowSource
 from nearboost.linear.moments import measure_scale, measure_size
-from nearboost.linear.rows import RowSource
 from nearboost.linear.sgd import SCALINGS, LinearSGDClassifier
 from nearboost.linear.slnd import SLNDClassifier
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from linear.problems import noisy_classes
+from nearboost.base.rows import RowSource
 from nearboost.linear.objectives import Objective
-from nearboost.linear.rows import Problem, RowSource
+from nearboost.linear.rows import Problem
 from nearboost.linear.slnd import SLNDClassifier
 from nearboost.linear.theory import run_theory
 from nearboost.losses import get_loss

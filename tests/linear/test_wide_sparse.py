@@ -9,11 +9,12 @@ from scipy.sparse import csr_array, hstack, random_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from nearboost.base.rows import RowSource
 from nearboost.linear.coordinates import WithRemainder, beside
 from nearboost.linear.descent import FixedMetric, PassOptions, Schedule, State, run_pass
 from nearboost.linear.objectives import Objective
 from nearboost.linear.projection import Projection
-from nearboost.linear.rows import Problem, RowSource
+from nearboost.linear.rows import Problem
 from nearboost.linear.slnd import SLNDClassifier
 from nearboost.problem.targets import labels_from_classes, number_groups
 

@@ -7,20 +7,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.metaestimators import available_if
 
+from nearboost.base.rows import RowSource, check_rows, open_rows
 from nearboost.base.threads import one_matrix_thread
 from nearboost.linear.classifier import NO_HISTORY, StochasticLinearClassifier, unchanged_on_failure
 from nearboost.linear.descent import Schedule
 from nearboost.linear.kept import settled_of
 from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
 from nearboost.linear.projection import Projection
-from nearboost.linear.rows import (
-    Problem,
-    RowSource,
-    announce_coding,
-    check_rows,
-    check_rows_and_labels,
-    open_rows,
-)
+from nearboost.linear.rows import Problem, announce_coding, check_rows_and_labels
 from nearboost.linear.training import Training
 from nearboost.problem.targets import Labels, number_groups, unique_values
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from nearboost.base.rows import open_rows
 from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
@@ -18,12 +19,7 @@ from nearboost.linear.judging import HeldOut
 from nearboost.linear.kept import Resumable, settled_of
 from nearboost.linear.objectives import Objective, check_loss
 from nearboost.linear.recipe import Method, Recipe
-from nearboost.linear.rows import (
-    Problem,
-    check_rows_and_labels,
-    mean_weight,
-    open_rows,
-)
+from nearboost.linear.rows import Problem, check_rows_and_labels, mean_weight
 from nearboost.linear.scoring import LinearScores
 from nearboost.linear.training import Training
 from nearboost.problem.calibration import Calibration, doubt_of, warn_uncalibrated

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from nearboost.base.rows import Block, RowSource
 from nearboost.linear.moments import Moment, largest_eigenvalue
-from nearboost.linear.rows import Block, RowSource
 
 Array = NDArray[np.float64]
 

@@ -25,11 +25,12 @@ from nearboost.base.entries import (
     Spec,
     Writer,
 )
+from nearboost.base.rows import RowSource
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.descent import Metric, PassOptions, Schedule, State
 from nearboost.linear.objectives import NAMES, Objective
-from nearboost.linear.rows import Problem, RowSource
+from nearboost.linear.rows import Problem
 from nearboost.problem.calibration import Calibration
 from nearboost.problem.targets import Coding, Labels, number_groups
 

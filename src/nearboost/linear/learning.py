@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from nearboost.base.progress import Advance, silent
+from nearboost.base.rows import Block
 from nearboost.linear.descent import Schedule, State, run_pass
 from nearboost.linear.objectives import Objective
 from nearboost.linear.projection import Projection, narrow
-from nearboost.linear.rows import Block, Problem
+from nearboost.linear.rows import Problem
 
 PATIENCE = 3  # passes without an improvement after which learning stops
 MOST_HALVINGS = 50

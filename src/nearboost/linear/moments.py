@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from nearboost.base.rows import Block, RowSource
 from nearboost.base.threads import count_threads, map_in_threads
-from nearboost.linear.rows import Block, RowSource
 
 ROWS_AT_ONCE = 2048  # fixed, as sums depend on it in their last digits
 SMALL = 1024  # up to so many features a full decomposition is faster than a search for the leading part

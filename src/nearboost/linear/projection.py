@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
+from nearboost.base.rows import Block
 from nearboost.base.threads import map_in_threads
 from nearboost.linear.coordinates import Coordinates, WithRemainder
-from nearboost.linear.rows import Block, Problem
+from nearboost.linear.rows import Problem
 
 ROWS_AT_ONCE = 2048
 LEAST_ROOM = 2.0**24  # bytes to work in, however little memory there is for what is kept

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.rows import check_rows, open_rows
 from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
-from nearboost.linear.rows import check_rows, open_rows
 from nearboost.problem.calibration import Calibration, keep_decided, keep_leader, leading_class, two_sided
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.targets import Coding
 
-ROWS_AT_ONCE = 4096
+ROWS_AT_ONCE, BYTES_AT_ONCE = 4096, 2**26
 
 
 class LinearScores(ScoredClassifierMixin):
@@ -88,7 +88,8 @@ class LinearScores(ScoredClassifierMixin):
         weights, intercept = self.coef_.T.astype(rows.dtype), self.intercept_.astype(rows.dtype)
         scores = np.empty((rows.n_rows, weights.shape[1]), dtype=rows.dtype)
         everyone = np.arange(rows.n_rows)
-        for start in range(0, rows.n_rows, ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
+        step = min(ROWS_AT_ONCE, rows.fitting(BYTES_AT_ONCE))
+        for start in range(0, rows.n_rows, step):
+            part = slice(start, start + step)
             scores[part] = rows.take(everyone[part]) @ weights + intercept
         return scores

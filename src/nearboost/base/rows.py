@@ -1,0 +1,150 @@
+"""Rows of an array, a memory-mapped file or a sparse matrix, read in blocks.
+
+Who reads this way never holds a mapped file in memory as a whole, and takes float16 rows as they are: what is read
+comes as float32, which holds them exactly.
+"""
+
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix, issparse
+
+from nearboost.base.validation import check_labels, check_map, find_map, is_mapped, validate_rows
+
+Block = Any  # dense or CSR rows
+
+BYTES_AT_ONCE = 2**24  # of a mapped file, before its pages are given back
+PLACES_AT_ONCE = 256  # the system maps some pages around each place that is read
+
+
+class RowSource:
+    """Rows of an array in memory.
+
+    Attributes
+    ----------
+    X : the array, of any type
+    dtype : that of what is read: float16 comes as float32, other types that are neither float32 nor float64 as
+        float64
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.n_rows, self.n_features = X.shape
+        self.dtype = read_type(X.dtype)
+
+    def take(self, rows: NDArray[np.integer]) -> Block:
+        """Some rows, given in rising order; without a copy where they follow one another and need none."""
+        check_map(self.X)
+        block = self.X[rows[0] : rows[-1] + 1] if follow_one_another(rows) else self.X[rows]
+        return block.astype(self.dtype, copy=False)
+
+    def fitting(self, room: float) -> int:
+        """How many rows, one at least, there is room for in bytes."""
+        return max(1, int(room / (self.dtype.itemsize * max(1, self.n_features))))
+
+    def blocks(self, room: float) -> Iterator[tuple[int, Block]]:
+        """All rows in order, as many at a time as there is room for; and the number of the first."""
+        step = self.fitting(room)
+        for start in range(0, self.n_rows, step):
+            yield start, self.take(np.arange(start, min(start + step, self.n_rows)))
+
+
+class MappedRowSource(RowSource):
+    """Rows of a memory-mapped file. What is read is copied, and its pages are given back at once.
+
+    Mapped pages count as the process's own memory until then. Values are looked at as they are read, because a
+    search for NaN beforehand would read the whole file once more.
+    """
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        super().__init__(X)
+        opened = find_map(X)
+        assert opened is not None
+        self._map: mmap.mmap = opened._mmap  # type: ignore[attr-defined]
+        # A private map ("c") keeps its changes in those pages: it must not lose them.
+        self._releases = opened.mode in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED") and X.flags.c_contiguous
+        self._row_bytes = X.itemsize * X.shape[1]
+        self._offset = (
+            X.ctypes.data - np.frombuffer(self._map, dtype=np.uint8).ctypes.data if self._releases else 0
+        )
+
+    def take(self, rows: NDArray[np.integer]) -> Block:
+        """A copy of some rows, given in rising order."""
+        check_map(self.X)
+        block = np.empty((len(rows), self.n_features), dtype=self.dtype)
+        step = max(1, BYTES_AT_ONCE // max(1, self._row_bytes))
+        if not follow_one_another(rows):
+            step = min(step, PLACES_AT_ONCE)
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            block[part] = super().take(rows[part])
+            self._give_back(int(rows[part][0]), int(rows[part][-1]) + 1)
+        self._check_finite(block, rows)
+        return block
+
+    def _give_back(self, start: int, stop: int) -> None:
+        """Unmap the pages of some rows; other threads that read there map them again."""
+        if self._releases:
+            first = (self._offset + start * self._row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
+            self._map.madvise(mmap.MADV_DONTNEED, first, self._offset + stop * self._row_bytes - first)
+
+    def _check_finite(self, block: Block, rows: NDArray[np.integer]) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(block.sum(dtype=np.float64))
+        if not finite and not np.isfinite(block).all():
+            bad = rows[np.flatnonzero(~np.isfinite(block).all(axis=1))[0]]
+            raise ValueError(f"Row {bad} of the mapped file contains NaN or infinity; remove or fill such rows.")
+
+
+def read_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that rows are read as."""
+    if dtype in (np.float32, np.float64):
+        return np.dtype(dtype)
+    return np.dtype(np.float32 if dtype == np.float16 else np.float64)
+
+
+def follow_one_another(rows: NDArray[np.integer]) -> bool:
+    return len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
+
+
+def open_rows(X: Any) -> RowSource:
+    """The way to read rows of a validated X."""
+    return MappedRowSource(X) if is_mapped(X) else RowSource(X)
+
+
+def check_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -> Any:
+    """X as `open_rows` takes it: numbers, dense or CSR; a mapped file stays where it is, float16 stays float16.
+
+    With ``y``, a pair of both.
+    """
+    if is_readable_map(X):
+        return _check_mapped(estimator, X, *y, reset=reset, **checks)
+    types = [np.float64, np.float32] + [np.float16] * (not issparse(X))
+    checked = validate_rows(estimator, X, *y, accept_sparse="csr", dtype=types, reset=reset, **checks)
+    return (plain_sparse(checked[0]), checked[1]) if y else plain_sparse(checked)
+
+
+def _check_mapped(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -> Any:
+    from sklearn.utils.validation import check_X_y, validate_data  # takes most of a second
+
+    check_map(X)
+    validate_data(estimator, X, skip_check_array=True, reset=reset)
+    if not X.shape[0]:
+        raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if not y:
+        return X
+    check_labels(*y)
+    return X, check_X_y(np.zeros((len(X), 1), dtype=np.int8), *y, **checks)[1]
+
+
+def is_readable_map(X: Any) -> bool:
+    """Whether X is a mapped file of rows of numbers."""
+    return is_mapped(X) and X.ndim == 2 and X.dtype.kind in "fiub" and X.shape[1] > 0
+
+
+def plain_sparse(X: Any) -> Any:
+    """Sparse matrices as arrays, whose @ is the matrix product."""
+    return csr_array(X) if isinstance(X, csr_matrix) else X
