@@ -79,8 +79,8 @@ def open_annotations(path: Path) -> sqlite3.Connection:
         connection.close()
         if isinstance(error, sqlite3.OperationalError):  # the file may be sound
             raise DataError(
-                f"{path} could not be opened ({error}); see whether the disk is full, and whether the project can be "
-                "written to."
+                f"{path} could not be opened ({error}); see whether the disk is full, and whether the project can "
+                "be written to."
             ) from None
         raise DataError(
             f"{path} is damaged ({error}); put one of the copies in {backups_of(path)} there."
