@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nearboost.base.rows import BYTES_AT_ONCE, MappedRowSource, RowSource, open_rows
+from nearboost.base.rows import BYTES_AT_ONCE, MappedRowSource, RowSource, row_source
 
 X = np.random.default_rng(0).integers(-50, 50, (900, 6))
 
@@ -18,7 +18,7 @@ def mapped(folder, array, mode="r"):
 @pytest.mark.parametrize("kind", ["memory", "r", "c"])
 def test_rows_come_as_the_numbers_they_are(dtype, read, kind, tmp_path):
     given = X.astype(dtype) if kind == "memory" else mapped(tmp_path, X.astype(dtype), kind)
-    rows = open_rows(given)
+    rows = row_source(given)
     assert isinstance(rows, MappedRowSource) == (kind != "memory")
     for some in (np.arange(900), np.arange(30, 60), np.array([0, 5, 6, 500, 899]), np.arange(0, 900, 2)):
         block = rows.take(some)
@@ -35,7 +35,7 @@ def test_blocks_are_all_rows_in_order():
 
 
 def test_views_of_a_map_are_read_as_maps(tmp_path):
-    rows = open_rows(np.asarray(mapped(tmp_path, X.astype(np.float32)))[100:, ::-1])
+    rows = row_source(np.asarray(mapped(tmp_path, X.astype(np.float32)))[100:, ::-1])
     assert isinstance(rows, MappedRowSource)
     np.testing.assert_array_equal(rows.take(np.array([0, 7, 8])), X[[100, 107, 108], ::-1])
 
@@ -43,7 +43,7 @@ def test_views_of_a_map_are_read_as_maps(tmp_path):
 def test_nan_of_a_map_is_named_by_its_row(tmp_path):
     bad = X.astype(np.float16)
     bad[700, 3] = np.nan
-    rows = open_rows(mapped(tmp_path, bad))
+    rows = row_source(mapped(tmp_path, bad))
     rows.take(np.arange(700))
     with pytest.raises(ValueError, match="Row 700 of the mapped file contains NaN"):
         rows.take(np.arange(1, 900, 3))
@@ -52,7 +52,7 @@ def test_nan_of_a_map_is_named_by_its_row(tmp_path):
 def test_pages_are_given_back(tmp_path):
     """A file of several blocks, read whole: what stays of it in memory is none of its pages."""
     array = np.ones((4, BYTES_AT_ONCE // 8), dtype=np.float64)
-    rows = open_rows(mapped(tmp_path, array))
+    rows = row_source(mapped(tmp_path, array))
     before = resident_file_pages()
     for row in range(4):
         rows.take(np.array([row]))

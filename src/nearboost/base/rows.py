@@ -110,13 +110,13 @@ def follow_one_another(rows: NDArray[np.integer]) -> bool:
     return len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
 
 
-def open_rows(X: Any) -> RowSource:
+def row_source(X: Any) -> RowSource:
     """The way to read rows of a validated X."""
     return MappedRowSource(X) if is_mapped(X) else RowSource(X)
 
 
 def check_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -> Any:
-    """X as `open_rows` takes it: numbers, dense or CSR; a mapped file stays where it is, float16 stays float16.
+    """X as `row_source` takes it: numbers, dense or CSR; a mapped file stays where it is, float16 stays float16.
 
     With ``y``, a pair of both.
     """

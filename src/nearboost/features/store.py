@@ -168,7 +168,7 @@ class StoreWriter:
             first, rows = (self._end, values) if several else (self.wanted[i], values[np.newaxis])
             self._end = max(self._end, first + len(rows))
             if self._rows is None or len(self._rows) < self._end:
-                self._rows = open_rows(self._rows_file, max(self._n_rows, self._end), rows.shape[1])
+                self._rows = map_rows(self._rows_file, max(self._n_rows, self._end), rows.shape[1])
             if rows.shape[1] != self._rows.shape[1]:
                 raise TypeError(
                     f"The descriptor gave {rows.shape[1]} numbers, after {self._rows.shape[1]} before."
@@ -272,7 +272,7 @@ def mend_rows(path: Path, n_numbers: int | None = None) -> int:
     return int(n_rows)
 
 
-def open_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:
+def map_rows(path: Path, n_rows: int, n_numbers: int) -> NDArray[np.float32]:
     """The rows as a memory map, with room for so many."""
     if not path.exists():
         with whole_file(path) as made:

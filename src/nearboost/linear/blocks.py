@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.metaestimators import available_if
 
-from nearboost.base.rows import RowSource, check_rows, open_rows
+from nearboost.base.rows import RowSource, check_rows, row_source
 from nearboost.base.threads import one_matrix_thread
 from nearboost.linear.classifier import NO_HISTORY, StochasticLinearClassifier, unchanged_on_failure
 from nearboost.linear.descent import Schedule
@@ -109,7 +109,7 @@ class BlockwiseLinearClassifier(StochasticLinearClassifier):
         """Coordinates, metric and step from the first rows."""
         others = None
         if hessian_sample is not None:
-            rows = open_rows(check_rows(self, hessian_sample, reset=False))
+            rows = row_source(check_rows(self, hessian_sample, reset=False))
             ids, groups = np.arange(rows.n_rows), number_groups(None, rows.n_rows)
             others = Problem(rows, problem.labels, np.ones(len(ids), dtype=rows.dtype), groups, ids)
         training = Training(problem, self._method(), self._recipe(), others)

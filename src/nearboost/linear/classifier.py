@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from nearboost.base.rows import open_rows
+from nearboost.base.rows import row_source
 from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
 from nearboost.linear.choice import FIRST_FACTOR, Setting, Trial
@@ -177,7 +177,7 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseE
         unit: float | None = None,
     ) -> Problem:
         """Rows, labels, groups, and weights in their unit (their mean); rows of weight 0 do not count."""
-        rows, coding = open_rows(X), self._coding
+        rows, coding = row_source(X), self._coding
         labels, groups = coding.encode(y), number_groups(groups, rows.n_rows)
         weights = check_weights(sample_weight, rows.n_rows)
         weights = weights * weigh_classes(self.class_weight, y, coding.classes, coding.multilabel)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.rows import check_rows, open_rows
+from nearboost.base.rows import check_rows, row_source
 from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
 from nearboost.problem.calibration import Calibration, keep_decided, keep_leader, leading_class, two_sided
@@ -84,7 +84,7 @@ class LinearScores(ScoredClassifierMixin):
 
     def _scores(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        rows = open_rows(check_rows(self, X, reset=False))
+        rows = row_source(check_rows(self, X, reset=False))
         weights, intercept = self.coef_.T.astype(rows.dtype), self.intercept_.astype(rows.dtype)
         scores = np.empty((rows.n_rows, weights.shape[1]), dtype=rows.dtype)
         everyone = np.arange(rows.n_rows)
