@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from codes.problems import random_rows
 from nearboost import INNCoder
+from nearboost.base import memory
 from nearboost.codes import products
 
 X, Q = random_rows(0)
@@ -92,7 +93,7 @@ def test_progress_is_shown_when_asked_for(capsys):
 
 
 def test_memory_is_asked_for(monkeypatch):
-    assert products.free_memory() > 0
+    assert memory.free_memory() > 0
     monkeypatch.setattr(products, "free_memory", lambda: 6e9)
     assert products.usable_memory(None) == 3e9
     assert products.usable_memory(5.0) == 5.0

@@ -118,14 +118,15 @@ class BruteForce:
     """Another back end, in a few lines: measure all rows by `MeasuredRows`, and keep the nearest."""
 
     metrics = ("l2", "l1")
+    exact = True
 
     def __init__(self, rows):
         self.rows = rows
 
     def search(self, Q, k, groups, query_groups):
-        queries = self.rows.queries(Q, self.rows.norms_for(Q), query_groups)
-        every = np.tile(np.arange(len(self.rows.X)), (len(Q), 1))
-        indices, sums = np.full((len(Q), k), np.iinfo(np.int32).max, np.int32), np.full((len(Q), k), np.inf)
+        queries = self.rows.queries(Q.part(slice(0, Q.n_rows)), query_groups)
+        every = np.tile(np.arange(len(self.rows.X)), (Q.n_rows, 1))
+        indices, sums = np.full((Q.n_rows, k), np.iinfo(np.int32).max, np.int32), np.full((Q.n_rows, k), np.inf)
         self.rows.keep_nearest(every, queries, groups, indices, sums)
         return indices, self.rows.to_distances(sums, queries.units)
 

@@ -41,6 +41,14 @@ class RowSource:
         block = self.X[rows[0] : rows[-1] + 1] if follow_one_another(rows) else self.X[rows]
         return block.astype(self.dtype, copy=False)
 
+    def part(self, rows: slice) -> Block:
+        """Some rows that follow one another."""
+        return self.take(np.arange(rows.start, rows.stop))
+
+    def only(self, numbers: NDArray[np.integer]) -> "RowSource":
+        """Some rows alone, given in rising order; none is read yet."""
+        return SomeRows(self, numbers)
+
     def fitting(self, room: float) -> int:
         """How many rows, one at least, there is room for in bytes."""
         return max(1, int(room / (self.dtype.itemsize * max(1, self.n_features))))
@@ -50,6 +58,18 @@ class RowSource:
         step = self.fitting(room)
         for start in range(0, self.n_rows, step):
             yield start, self.take(np.arange(start, min(start + step, self.n_rows)))
+
+
+class SomeRows(RowSource):
+    """Some rows of a source, numbered anew."""
+
+    def __init__(self, source: RowSource, numbers: NDArray[np.integer]) -> None:
+        self.source, self.numbers = source, numbers
+        self.n_rows, self.n_features, self.dtype = len(numbers), source.n_features, source.dtype
+
+    def take(self, rows: NDArray[np.integer]) -> Block:
+        """See `RowSource`."""
+        return self.source.take(self.numbers[rows])
 
 
 class MappedRowSource(RowSource):

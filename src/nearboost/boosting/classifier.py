@@ -27,10 +27,10 @@ from nearboost.boosting.state import collect_boosted, restore_boosted
 from nearboost.boosting.training import Outcome, Recipe, choose_n_neighbors, train
 from nearboost.losses import get_loss
 from nearboost.neighbors import (
-    METHODS,
     METRICS,
     Neighbors,
     check_graph,
+    check_method,
     keep_rows,
     repair_graph,
 )
@@ -288,7 +288,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         check_whole("n_rounds", self.n_rounds, least=0, optional=True)
         check_count_or_share("n_prototypes", self.n_prototypes)
         check_choice("metric", self.metric, METRICS)
-        check_choice("search", self.search, METHODS)
+        check_method("search", self.search, self.metric)
         check_choice("prototypes", self.prototypes, ("examples", "centroids"))
         check_choice("vote_from", self.vote_from, ("auto", "prototypes", "all"))
         if self.prototypes == "centroids" and self.vote_from == "all":

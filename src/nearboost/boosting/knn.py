@@ -15,7 +15,7 @@ from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_whole, validate_rows
 from nearboost.boosting.queries import Explanation
 from nearboost.boosting.state import ROWS, restore_search
-from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch
+from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_method, find_method
 from nearboost.problem.classifier import ScoredClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
 from nearboost.problem.held_out import mark_rows
@@ -25,7 +25,7 @@ from nearboost.votes import VOTE_WEIGHTS, Votes, votes_from_neighbors
 
 
 def _check_search(state: Mapping[str, Any]) -> None:
-    if state["metric"] not in METHODS[state["search"]].metrics:
+    if state["metric"] not in find_method(state["search"]).metrics:
         raise Misfit("must search by a metric that its search knows")
     if len(np.unique(state["codes"])) != len(state["classes_"]):
         raise Misfit("must have rows of each class")
@@ -237,7 +237,7 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         check_whole("n_neighbors", self.n_neighbors)
         check_choice("vote_weights", self.vote_weights, VOTE_WEIGHTS)
         check_choice("metric", self.metric, METRICS)
-        check_choice("search", self.search, METHODS)
+        check_method("search", self.search, self.metric)
         check_choice("calibration", self.calibration, ("temperature", None))
 
     @property

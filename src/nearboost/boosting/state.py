@@ -29,7 +29,7 @@ from nearboost.base.entries import (
 )
 from nearboost.base.entries import Labels as ClassLabels
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
-from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_graph
+from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_graph, find_method
 from nearboost.problem.calibration import Calibration
 from nearboost.problem.given import check_kept
 from nearboost.problem.targets import ExampleWeights, Labels, TrainingSet
@@ -114,7 +114,7 @@ def check_boosted(state: Mapping[str, Any]) -> None:
         raise Misfit("must have prototypes that are among its rows")
     if state["metric"] == "cosine" and state["vote_rule"] == "inn":
         raise Misfit("must not code rows by the cosine")
-    if state["metric"] not in METHODS[state["search"]].metrics:
+    if state["metric"] not in find_method(state["search"]).metrics:
         raise Misfit("must search by a metric that its search knows")
     _check_votes(state["vote_rule"], state["vote_kind"], state["sigma"])
     _check_all_or_none(state, TRAINING)

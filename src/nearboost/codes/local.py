@@ -39,7 +39,7 @@ class NearestSamples:
         """The nearest samples of other groups, in rising order; there must be as many."""
         from nearboost.kernels import inn_local as kernels
 
-        queries = self.rows.queries(Q, np.empty(0), own)
+        queries = self.rows.queries(Q, own)
         bounds = self.shadow.first_scores(queries, groups, workspace.values)
         near = np.empty((len(Q), n_near), dtype=np.int32)
         kernels.find_near(

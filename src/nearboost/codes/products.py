@@ -1,14 +1,13 @@
 """Exact codes under L2: one matrix product a query, then one row of distances between samples a term."""
 
-import os
 from functools import cached_property
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.memory import free_memory
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.threads import count_threads, count_useful_threads, map_in_threads, one_matrix_thread
 from nearboost.codes.scores import Shadow, Workspace, in_pieces
@@ -16,7 +15,6 @@ from nearboost.codes.series import Groups, Series, Terms
 from nearboost.neighbors import MeasuredRows
 
 MOST_MEMORY = 8 * 10**9  # bytes, unless the user says otherwise
-UNKNOWN_MEMORY = 2 * 10**9  # taken for free where the system does not report it
 ROWS_AT_ONCE = 64
 
 
@@ -155,7 +153,7 @@ class ProductTerms:
     ) -> None:
         from nearboost.kernels import inn as kernels
 
-        queries = self.rows.queries(Q, np.empty(0), own)
+        queries = self.rows.queries(Q, own)
         bounds = self.shadow.first_scores(queries, groups, workspace.values)
         finished = np.zeros(len(terms.counts), dtype=np.bool_)
         errors = np.repeat(bounds.start, len(self.starts) - 1)
@@ -182,21 +180,3 @@ def score_places(starts: NDArray[np.int64]) -> NDArray[np.int64]:
 def usable_memory(gram_memory: float | None) -> float:
     """Bytes for rows: as given, or half of what is free and at most 8 GB."""
     return min(MOST_MEMORY, free_memory() / 2) if gram_memory is None else gram_memory
-
-
-def free_memory() -> float:
-    """Bytes that programs can have: of the machine, or of the container this one runs in."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        try:
-            free = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        except (AttributeError, ValueError, OSError):
-            free = float(UNKNOWN_MEMORY)
-    group = Path("/sys/fs/cgroup")
-    try:
-        limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
-    except (OSError, ValueError):  # no container, or no limit
-        return free
-    return min(free, float(max(0, limit - used)))

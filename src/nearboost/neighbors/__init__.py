@@ -19,7 +19,7 @@ from nearboost.neighbors.exact import (
 )
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
 from nearboost.neighbors.repair import repair_graph
-from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod
+from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod, check_method, find_method
 
 __all__ = [
     "METHODS",
@@ -34,8 +34,10 @@ __all__ = [
     "SearchMethod",
     "as_csr",
     "check_graph",
+    "check_method",
     "cluster_classes",
     "cluster_means",
+    "find_method",
     "half_squares",
     "k_means",
     "keep_rows",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.rows import RowSource
 from nearboost.base.threads import count_threads
 from nearboost.neighbors.exact import (
     FAR,
@@ -30,6 +31,7 @@ class HNSW:
     """A graph over the rows in float32; the same rows give the same graph."""
 
     metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
+    exact: ClassVar[bool] = False
 
     def __init__(self, rows: MeasuredRows) -> None:
         self.rows = rows
@@ -42,19 +44,19 @@ class HNSW:
                 self.index.add(nodes(rows, rows.measured(slice(start, start + QUERIES_PER_PIECE))))
 
     def search(
-        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
+        self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """See `SearchMethod`. An exact search answers where too few of the proposed rows are allowed."""
-        rows, norms = self.rows, self.rows.norms_for(Q)
+        rows, n_queries = self.rows, Q.n_rows
         # A query's own group may take up candidates, so as many more are asked for.
         largest_group = int(np.unique(groups, return_counts=True)[1].max(initial=0))
         n_candidates = min(len(rows.X), k + SPARE + min(largest_group, MOST_OF_A_GROUP))
         self.index.hnsw.efSearch = max(SEARCH_BREADTH, 2 * n_candidates)
-        indices, distances = empty_lists(len(Q), k)
+        indices, distances = empty_lists(n_queries, k)
         with faiss_threads(1 if forked() else count_threads(rows.n_jobs)):
-            for start in range(0, len(Q), QUERIES_PER_PIECE):
-                piece = slice(start, start + QUERIES_PER_PIECE)
-                queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
+            for start in range(0, n_queries, QUERIES_PER_PIECE):
+                piece = slice(start, min(start + QUERIES_PER_PIECE, n_queries))
+                queries = rows.queries(Q.part(piece), query_groups[piece], start)
                 with np.errstate(over="ignore"):  # what overflows is far
                     placed = queries.measured * (queries.units / rows.unit)[:, np.newaxis]
                 _, candidates = self.index.search(nodes(rows, placed), n_candidates)
@@ -63,7 +65,7 @@ class HNSW:
         short = np.flatnonzero(indices[:, -1] == NO_ROW)
         if short.size:
             exact = ExactSearch(rows)
-            indices[short], distances[short] = exact.search(Q[short], k, groups, query_groups[short])
+            indices[short], distances[short] = exact.search(Q.only(short), k, groups, query_groups[short])
         return indices, distances
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
+from nearboost.base.rows import RowSource
 from nearboost.base.threads import WORTH_THREADS, count_useful_threads, map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_map, find_map
 from nearboost.neighbors.grid import choose_grid, padded, to_grid
@@ -130,19 +131,13 @@ class MeasuredRows:
         # |x - q|²/2 = |x|²/2 + |q|²/2 - xq, where xq is wrong by at most error·(|x|² + |q|²)/2.
         return shadow.T, (half_squares(shadow) * (1 - min(self.error, 1.0))).astype(np.float32)
 
-    def norms_for(self, Q: NDArray[Any]) -> NDArray[np.float64]:
-        """Norms of all queries for cosine, nothing for the other metrics."""
-        if self.metric != "cosine":
-            return np.empty(0)
-        return self.norms if Q is self.X else row_norms(Q)
-
-    def queries(self, Q: NDArray[Any], norms: NDArray[np.float64], groups: NDArray[np.int32]) -> MeasuredQueries:
-        """A piece of the queries, with its share of ``norms_for`` them all."""
+    def queries(self, Q: NDArray[Any], groups: NDArray[np.int32], first: int = 0) -> MeasuredQueries:
+        """A piece of the queries, the first of which is query number ``first``."""
         check_map(Q)
         check_map(self.X)  # next, queries are measured against these
         units = np.ones(len(Q))
         if self.metric == "cosine":
-            measured = placed = np.divide(Q, norms[:, np.newaxis], dtype=np.float64)
+            measured = placed = np.divide(Q, row_norms(Q, first)[:, np.newaxis], dtype=np.float64)
         else:
             units = powers_of_two(np.maximum(largest_values(Q), self.largest))
             measured = placed = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
@@ -207,15 +202,15 @@ def count_blocks(n_rows: int) -> int:
     return -(-n_rows // ROWS_PER_BLOCK)
 
 
-def row_norms(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Euclidean norms; a row of zeros has no direction and is refused."""
+def row_norms(X: NDArray[Any], first: int = 0) -> NDArray[np.float64]:
+    """Euclidean norms; a row of zeros has no direction and is refused, counting from ``first``."""
     from nearboost.kernels import search as kernels
 
     norms = np.empty(len(X))
     kernels.euclidean_norms(X, powers_of_two(largest_values(X)), norms)
     if not norms.all():
         raise ValueError(
-            f"Row {np.flatnonzero(norms == 0)[0]} is all zeros and has no direction; "
+            f"Row {first + np.flatnonzero(norms == 0)[0]} is all zeros and has no direction; "
             "drop it or use metric='l2' instead of 'cosine'."
         )
     return norms
@@ -252,20 +247,21 @@ class ExactSearch:
     """Looks at all rows; bounds rule most of them out."""
 
     metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
+    exact: ClassVar[bool] = True
 
     def __init__(self, rows: MeasuredRows) -> None:
         self.rows = rows
 
     def search(
-        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
+        self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """See `SearchMethod`."""
-        nobody = np.empty((len(Q), 0), dtype=np.int32)
+        nobody = np.empty((Q.n_rows, 0), dtype=np.int32)
         return self.search_on(Q, k, groups, query_groups, nobody, 0)
 
     def search_on(
         self,
-        Q: NDArray[Any],
+        Q: RowSource,
         k: int,
         groups: NDArray[np.int32],
         query_groups: NDArray[np.int32],
@@ -273,22 +269,22 @@ class ExactSearch:
         start: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The same where ``known`` are the nearest of the rows below ``start``: only the others are looked at."""
-        rows, norms = self.rows, self.rows.norms_for(Q)
-        indices, distances = empty_lists(len(Q), k)
+        rows, n_queries = self.rows, Q.n_rows
+        indices, distances = empty_lists(n_queries, k)
         blocks = rows.blocks_from(start) if start else rows.blocks
 
         def search_piece(begin: int) -> None:
-            piece = slice(begin, begin + size)
-            queries = rows.queries(Q[piece], norms[piece], query_groups[piece])
+            piece = slice(begin, min(begin + size, n_queries))
+            queries = rows.queries(Q.part(piece), query_groups[piece], begin)
             if known.size:
                 rows.keep_nearest(known[piece], queries, groups, indices[piece], distances[piece])
             self._search_blocks(blocks, start, queries, groups, indices[piece], distances[piece])
             distances[piece] = rows.to_distances(distances[piece], queries.units)
 
-        n_multiplications = len(Q) * rows.X[start:].size
+        n_multiplications = n_queries * rows.X[start:].size
         threads = count_useful_threads(rows.n_jobs, n_multiplications)
-        size = max(1, min(QUERIES_PER_PIECE, -(-len(Q) // threads)))
-        pieces = range(0, len(Q), size)
+        size = max(1, min(QUERIES_PER_PIECE, -(-n_queries // threads)))
+        pieces = range(0, n_queries, size)
         with (
             one_matrix_thread() if n_multiplications >= WORTH_THREADS else contextlib.nullcontext(),
             progress_bar("Searching neighbours", len(pieces), rows.verbose) as advance,

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.rows import row_source
 from nearboost.neighbors.exact import ExactSearch, powers_of_two
 from nearboost.neighbors.graph import Neighbors
-from nearboost.neighbors.search import NeighborSearch, count_others, own_groups
+from nearboost.neighbors.search import NeighborSearch, count_others, find_method, own_groups
 
 FEW = 0.01  # of the rows: so many may be searched for the sake of a spare column
 
@@ -50,20 +51,22 @@ def repair_graph(
     most = min(graph.n_neighbors, count_others(own))
     # Rows too large or too small to be squared are measured in units of the largest, which may have gone or come.
     same_units = rows.metric == "cosine" or powers_of_two(float(max(-X.min(), X.max()))) == rows.unit
-    if search.method != "exact" or most < k or not same_units:
+    if not find_method(search.method).exact or most < k or not same_units:
         return search.graph(k, groups, spare_columns=True)
     indices, distances, lengths = without_gone(graph, kept)
     width = choose_width(lengths, k, most)
-    whole, exact = lengths >= width, ExactSearch(rows)
+    whole, exact, source = lengths >= width, ExactSearch(rows), row_source(rows.X)
     found = np.empty((len(own), width), dtype=np.int32), np.empty((len(own), width))
     found[0][:n_stay], found[1][:n_stay] = indices[:, :width], distances[:, :width]
     if n_stay < len(own) and whole.any():
-        place = slice(n_stay) if whole.all() else np.flatnonzero(whole)
+        place = np.flatnonzero(whole)
         known = np.ascontiguousarray(found[0][place])
-        found[0][place], found[1][place] = exact.search_on(rows.X[place], width, own, own[place], known, n_stay)
+        found[0][place], found[1][place] = exact.search_on(
+            source.only(place), width, own, own[place], known, n_stay
+        )
     anew = np.append(np.flatnonzero(~whole), np.arange(n_stay, len(own)))
     if len(anew):
-        found[0][anew], found[1][anew] = exact.search(rows.X[anew], width, own, own[anew])
+        found[0][anew], found[1][anew] = exact.search(source.only(anew), width, own, own[anew])
     return Neighbors(*found)
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.rows import RowSource, row_source
 from nearboost.base.validation import check_choice, check_map, is_mapped
 from nearboost.neighbors.approximate import HNSW
 from nearboost.neighbors.exact import METRICS, NO_ROW, ExactSearch, MeasuredRows, empty_lists
@@ -26,15 +27,18 @@ class SearchMethod(Protocol):
     ----------
     metrics : tuple of str
         Metrics that it can search by.
+    exact : bool
+        Whether it finds the very rows that "exact" finds, to the last bit.
     """
 
     metrics: ClassVar[tuple[str, ...]]
+    exact: ClassVar[bool]
 
     def __init__(self, rows: MeasuredRows) -> None:
         """Prepare to search these rows; missing libraries and devices are reported here."""
 
     def search(
-        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
+        self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The k nearest allowed rows of each query.
 
@@ -43,8 +47,8 @@ class SearchMethod(Protocol):
 
         Parameters
         ----------
-        Q : ndarray of shape (n_queries, n_features)
-            The queries.
+        Q : RowSource
+            The queries, which may lie in a mapped file: to be taken some at a time, as float32 or float64.
         k : int
             Number of neighbours.
         groups : ndarray of int32, of shape (n_rows,) or (0,)
@@ -62,6 +66,20 @@ class SearchMethod(Protocol):
 
 
 METHODS: dict[str, type[SearchMethod]] = {"exact": ExactSearch, "hnsw": HNSW}
+
+
+def find_method(name: str) -> type[SearchMethod]:
+    """The method of a name that `check_method` has passed."""
+    return METHODS[name]
+
+
+def check_method(parameter: str, name: Any, metric: str | None = None) -> None:
+    """Raise an error unless ``name`` is a method, and one that can search by ``metric``, if that is given."""
+    check_choice(parameter, name, METHODS)
+    metrics = find_method(name).metrics
+    if metric is not None and metric not in metrics:
+        known = ", ".join(map(repr, metrics))
+        raise ValueError(f"{parameter}={name!r} cannot search by metric={metric!r}; use one of {known}.")
 
 
 class NeighborSearch:
@@ -104,10 +122,7 @@ class NeighborSearch:
         copy: bool = True,
     ) -> None:
         check_choice("metric", metric, METRICS)
-        check_choice("method", method, METHODS)
-        if metric not in METHODS[method].metrics:
-            known = ", ".join(map(repr, METHODS[method].metrics))
-            raise ValueError(f"method={method!r} cannot search by metric={metric!r}; use one of {known}.")
+        check_method("method", method, metric)
         rows = as_rows(X)
         if copy and np.may_share_memory(rows, X) and not is_mapped(rows):
             rows = rows.copy()
@@ -118,7 +133,7 @@ class NeighborSearch:
     @cached_property
     def _backend(self) -> SearchMethod:
         """Rebuilt when a model is loaded from a file."""
-        return METHODS[self.method](self.rows)
+        return find_method(self.method)(self.rows)
 
     def search(
         self, Q: ArrayLike, k: int, *, query_groups: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -173,7 +188,7 @@ class NeighborSearch:
         Neighbors
             Indices and distances; where there was none, row 0 at an infinite distance.
         """
-        queries = self.rows.queries(as_rows(Q), self.rows.norms_for(Q), np.full(len(Q), -1, dtype=np.int32))
+        queries = self.rows.queries(as_rows(Q), np.full(len(Q), -1, dtype=np.int32))
         indices, distances = empty_lists(*candidates.shape)
         self.rows.keep_nearest(candidates, queries, np.empty(0, dtype=np.int32), indices, distances)
         return Neighbors(np.where(indices == NO_ROW, 0, indices), self.rows.to_distances(distances, queries.units))
@@ -203,7 +218,7 @@ class NeighborSearch:
                 f"n_neighbors={k} needs more than {n_rows} training samples; use {n_rows - 1} or fewer."
             )
         own = own_groups(groups, n_rows)
-        if spare_columns and self.method == "exact":
+        if spare_columns and find_method(self.method).exact:
             k = max(k, min(k + SPARE_COLUMNS, count_others(own)))
         return self._search(self.rows.X, k, own, own)
 
@@ -212,7 +227,7 @@ class NeighborSearch:
     ) -> Neighbors:
         if k < 1:
             raise ValueError(f"n_neighbors={k} asks for nothing; use 1 or more.")
-        indices, distances = self._backend.search(Q, k, groups, query_groups)
+        indices, distances = self._backend.search(row_source(Q), k, groups, query_groups)
         short = np.flatnonzero(indices[:, -1] == NO_ROW)
         if short.size:
             found = np.count_nonzero(indices[short[0]] != NO_ROW)
