@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 from numpydoc.docscrape import NumpyDocString
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = ["nearboost", "nearboost.features", "nearboost.datasets", "nearboost.models", "nearboost.cells"]
+PUBLIC = [
+    "nearboost",
+    "nearboost.cells",
+    "nearboost.datasets",
+    "nearboost.features",
+    "nearboost.models",
+    "nearboost.plotting",
+]
 
 
 def script(path: str) -> Any:

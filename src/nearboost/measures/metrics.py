@@ -95,7 +95,11 @@ def class_accuracies(counts: ArrayLike) -> list[float | None]:
 
 
 def reliability(
-    y_true: ArrayLike, predictions: ArrayLike, classes: Sequence[str], probabilities: ArrayLike
+    y_true: ArrayLike,
+    predictions: ArrayLike,
+    classes: Sequence[str],
+    probabilities: ArrayLike,
+    n_bins: int = N_BINS,
 ) -> list[list[float]]:
     """Mean confidence, accuracy and number of items for each bin of the confidence that is not empty.
 
@@ -107,7 +111,7 @@ def reliability(
         raise ValueError("probabilities=None has no reliability; give a row for each item.")
     confidence, right = chances[np.arange(len(predicted)), predicted], truth == predicted
     # Bins are open below and closed above, so that 1 is in the last.
-    bins = np.clip(np.ceil(confidence * N_BINS).astype(int) - 1, 0, N_BINS - 1)
+    bins = np.clip(np.ceil(confidence * n_bins).astype(int) - 1, 0, n_bins - 1)
     return [
         [float(confidence[bins == b].mean()), float(right[bins == b].mean()), int((bins == b).sum())]
         for b in np.unique(bins)

@@ -114,7 +114,7 @@ def explain(
                 said,
                 sure if asked == said else None,
                 asked,
-                _score(explanation, code),
+                score_about(explanation, code),
                 _voters(model, explanation, code),
                 _linear_head(model, explanation),
                 predicted.notes[i],
@@ -137,19 +137,27 @@ def meaning_of(classifier: Any, explanation: Any) -> str:
 
 
 def _voters(model: Model, explanation: Any, code: int) -> list[Voter]:
-    if isinstance(explanation, CodeExplanation):
-        rows, distances = explanation.samples, [None] * len(explanation.samples)
-        signed = np.where(explanation.labels == code, 1.0, -1.0) * np.abs(explanation.weights)
-    else:
-        rows, distances = explanation.prototypes, explanation.distances.tolist()
-        signed = signed_votes(explanation, code)
-        if isinstance(model.last_step, KNNClassifier):  # a share for another class is one against this
-            signed = np.where(signed > 0, signed, -explanation.contributions.sum(axis=1))
+    rows, distances, signed = voters_about(model.last_step, explanation, code)
+    far = [None] * len(rows) if distances is None else distances.tolist()
     order = np.argsort(-np.abs(signed), kind="stable")
-    return [_voter(model, int(rows[i]), float(signed[i]), distances[i]) for i in order.tolist()]
+    return [_voter(model, int(rows[i]), float(signed[i]), far[i]) for i in order.tolist()]
 
 
-def _score(explanation: Any, code: int) -> float:
+def voters_about(
+    classifier: Any, explanation: Any, code: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float64]]:
+    """Training rows, their distances where these are known, and their votes for a class, by its number."""
+    if isinstance(explanation, CodeExplanation):
+        of_class = explanation.labels == explanation.classes[code]
+        return explanation.samples, None, np.where(of_class, 1.0, -1.0) * np.abs(explanation.weights)
+    signed = signed_votes(explanation, code)
+    if isinstance(classifier, KNNClassifier):  # a share for another class is one against this
+        signed = np.where(signed > 0, signed, -explanation.contributions.sum(axis=1))
+    return explanation.prototypes, explanation.distances, signed
+
+
+def score_about(explanation: Any, code: int) -> float:
+    """The score of a class, by its number."""
     if isinstance(explanation, CodeExplanation):
         return float(explanation.scores[code])
     total = explanation.total()
