@@ -59,6 +59,7 @@ def test_a_group_is_one_unit():
     assert share_interval([np.ones(300)], 60, units=[groups]) == wilson(60, 60)
     assert share_interval([[1, 0, 1]], 60, units=[[7, 7, 7]]) == wilson(2 / 3, 1), "as little as one item"
     assert share_interval([[1, 0, 1, 0]], 60, units=[[1, 1, 2, 2]]) == wilson(2, 4), "groups that are alike"
+    assert share_interval([[1, 0]] * 5, 60, units=[[7, 7]] * 5) == wilson(0.5, 1), "one group in all splits"
 
 
 def plain_bootstrap(first, second, units, draws=4000, seed=1):
@@ -130,6 +131,23 @@ def test_few_items_are_a_few_coins():
     assert paired([[1] * 4], [[0] * 4], 10).interval()[0] <= 0
 
 
+@pytest.mark.parametrize("n_splits", [1, 5])
+def test_answers_that_never_vary_prove_little(n_splits):
+    """As with one more item for each of the two: no interval is a point."""
+    error = sqrt(2) / (10 + 2)
+    same = paired([[1] * 9 + [0]] * n_splits, [[1] * 9 + [0]] * n_splits, 10)
+    assert same.spread.error == pytest.approx(error)
+    assert same.p == 1.0
+    assert same.interval() == pytest.approx((-same.interval()[1], same.interval()[1]))
+    assert same.interval()[1] > 1.9 * error
+    apart = paired([[1] * 10] * n_splits, [[0] * 10] * n_splits, 10)
+    low, high = apart.interval()
+    assert (1 - low, high) == (pytest.approx(same.interval()[1]), 1.0)
+    many = paired([[1] * 1000] * n_splits, [[1] * 1000] * n_splits, 1000)
+    assert many.interval()[1] < 0.003
+    assert paired([0.9, 0.8], [0.9, 0.8], 10, 10).interval()[1] > 0.05
+
+
 def test_corrected_t_is_the_plain_one_with_a_larger_variance():
     rng = np.random.default_rng(0)
     first, second = rng.normal(0.8, 0.02, 10), rng.normal(0.79, 0.02, 10)
@@ -175,6 +193,7 @@ def test_other_measures_have_an_interval_from_five_splits_on():
     assert measure_interval(values[:4], 40, 10) is None
     low, high = measure_interval([0.0, 0.9, 1.0, 0.1, 1.0], 40, 10, most=1.0)
     assert (low, high) == (0.0, 1.0), "no share lies beyond"
+    assert measure_interval([0.5] * 5, 40, 10) is None, "what chance does was not seen"
 
 
 def test_few_or_missing_differences():
@@ -192,6 +211,24 @@ def test_few_or_missing_differences():
         paired([[1, 0]], [[1, 0, 1]], 10)
     with pytest.raises(ValueError, match=r"units of shapes \[\(3,\)\] do not fit splits of \[2\] items"):
         paired([[1, 0]], [[1, 1]], 10, units=[[1, 2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: paired([0.9, np.nan], [0.8, 0.7], 10, 10), "A measure of nan cannot be paired"),
+        (lambda: paired([90.0, 91.0], [3.0, 2.0], 10, 10), "A measure of 90.0 cannot be paired"),
+        (lambda: paired([[1, np.nan]], [[0, 1]], 10), "Answers hold NaN or infinity"),
+        (lambda: share_interval([[1, np.nan]], 10), "Answers hold NaN or infinity"),
+        (lambda: paired([0.9, 0.8], [0.8, 0.7], 0, 10), "n_train=0 must be a number of items above 0"),
+        (lambda: paired([0.9, 0.8], [0.8, 0.7], 10, 0), "n_test=0 must be a number of items above 0"),
+        (lambda: share_interval([[1]], 0), "n_train=0 must be"),
+        (lambda: wilson(0, 0), "n=0 must be"),
+    ],
+)
+def test_what_is_no_result_is_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        wrong()
 
 
 def test_holm_by_hand():

@@ -44,7 +44,7 @@ class Settings:
     Attributes
     ----------
     data : a folder of images, a file of vectors, or another layout that `open_dataset` knows
-    features : names of descriptors, for images; none means Gist
+    features : names of descriptors, for images; none means Fisher vectors
     methods : names of methods, perhaps with settings (see `find_method`); none means the default ones
     protocol : see `make_splits`; None means "fixed" where the set comes divided, else "half"
     repeats, seed : how often the splits are drawn, and the first seed

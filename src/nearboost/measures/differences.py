@@ -1,7 +1,8 @@
 """Results over several splits, and whether two methods differ."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from nearboost.measures.intervals import (
     Interval,
     Spread,
     answers_of,
+    check_sizes,
     mean_over_splits,
     spread_of_splits,
 )
@@ -82,12 +84,15 @@ def paired(
     left out: so few splits do not show it. From five on it is the corrected resampled t test. Splits of one set
     share training items, so their results are not independent and the plain t test finds differences that are
     none; Nadeau and Bengio (2003) put 1/J + n_test/n_train in place of 1/J. The variance of a split's difference
-    is taken for at least (share of items that one method alone has right − difference²)/n_test: less is luck.
+    is taken for at least (share of items that one method alone has right − difference²)/n_test: less is luck. No
+    error is less than that of two more items, one of which speaks for each method: that nothing varies among a few
+    proves little.
 
     Parameters
     ----------
     first, second : for each split whether each test item was answered rightly, in the same order; or a measure of
-        each split, which says less: pairs with a None are left out, the share above is taken for the difference
+        each split, from 0 to 1, which says less: pairs with a None are left out, the share above is taken for the
+        difference
     n_train, n_test : how many items train and test in a split; answers say the latter themselves
     units : for each split what each test item belongs to: the item itself, to be known again in other splits, or
         its group. What is drawn anew is a unit, with all its answers; None means that no item comes twice
@@ -106,11 +111,14 @@ def paired(
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} results cannot be paired; give both on the same splits.")
+    check_sizes(n_train=n_train, n_test=n_test)
     if all(np.ndim(value) == 0 for value in (*first, *second) if value is not None):
         return _paired_measures(first, second, n_train, n_test)
     answers = answers_of([_subtract(a, b) for a, b in zip(first, second, strict=True)], units)
     difference, spread = mean_over_splits(answers, n_train)
     deviation = summarise([float(values.mean()) for values in answers.values]).deviation
+    n_items = float(np.mean([len(values) for values in answers.values]))
+    spread = replace(spread, error=max(spread.error, sqrt(2) / (n_items + 2)))
     # Were both equally good, each unit that tells them apart would be a fair coin.
     p = max(spread.beyond(abs(difference)), min(1.0, 2.0 ** (1 - _n_discordant(answers))))
     return PairedTest(difference, deviation, p, len(first), spread)
@@ -135,13 +143,17 @@ def _paired_measures(
     first: Sequence[float | None], second: Sequence[float | None], n_train: float, n_test: float | None
 ) -> PairedTest:
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    for value in (one for pair in pairs for one in pair):
+        if not 0 <= value <= 1:
+            raise ValueError(f"A measure of {value} cannot be paired; give shares from 0 to 1, or None.")
     found = summarise([a - b for a, b in pairs])
     if found.mean is None or len(pairs) < 2:
         return PairedTest(found.mean, None, None, len(pairs))
     if n_test is None:
         raise ValueError("n_test=None is not enough for measures of splits; give the number of test items.")
     size = min(abs(found.mean), 1.0)
-    spread = spread_of_splits([a - b for a, b in pairs], (size - size**2) / n_test, n_test / n_train)
+    least = max((size - size**2) / n_test, 2 / (n_test + 2) ** 2)
+    spread = spread_of_splits([a - b for a, b in pairs], least, n_test / n_train)
     return PairedTest(found.mean, found.deviation, spread.beyond(abs(found.mean)), len(pairs), spread)
 
 

@@ -60,6 +60,7 @@ def wilson(n_right: float, n: float, level: float = 0.95) -> Interval:
     """
     from scipy.stats import norm
 
+    check_sizes(n=n)
     z = float(norm.isf((1 - level) / 2))
     share = n_right / n
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
@@ -77,8 +78,9 @@ def share_interval(
 ) -> Interval | None:
     """Where the share of right answers lies; None where nothing was answered.
 
-    One split whose items are all of their own has Wilson's interval. Few splits, or groups, have that of as many
-    items as would spread as much; from five splits on it is the corrected resampled t, as in `paired`.
+    One split whose items are all of their own has Wilson's interval, and so have answers that are all alike or of
+    one group. Few splits, or groups, have that of as many items as would spread as much; from five splits on it is
+    the corrected resampled t, as in `paired`.
 
     Parameters
     ----------
@@ -92,6 +94,7 @@ def share_interval(
     >>> [round(edge, 3) for edge in share_interval([[1] * 9 + [0]], n_train=10)]
     [0.596, 0.982]
     """
+    check_sizes(n_train=n_train)
     there = [place for place, values in enumerate(right) if np.size(values)]
     if not there:
         return None
@@ -99,8 +102,8 @@ def share_interval(
     answers = answers_of([right[place] for place in there], there_units)
     flat, every = np.concatenate(answers.values), np.unique(np.concatenate(answers.units))
     share, spread = mean_over_splits(answers, n_train)
-    if flat.min() == flat.max() or len(flat) == len(every) == len(answers.values[0]):
-        return wilson(share * len(every), len(every), level)  # all alike, or one split of items of their own
+    if flat.min() == flat.max() or len(every) == 1 or len(flat) == len(every) == len(answers.values[0]):
+        return wilson(share * len(every), len(every), level)  # of units that are all alike, one, or single items
     if len(there) < ENOUGH_SPLITS:
         n_like = share * (1 - share) / max(spread.error, NOTHING) ** 2  # items of their own that spread as much
         n_like = min(max(n_like, 1.0), len(flat))
@@ -112,16 +115,28 @@ def share_interval(
 def measure_interval(
     values: Sequence[float], n_train: float, n_test: float, level: float = 0.95, most: float = inf
 ) -> Interval | None:
-    """Where a measure from 0 to ``most`` lies, by the corrected resampled t; None below five splits."""
-    if len(values) < ENOUGH_SPLITS:
+    """Where a measure from 0 to ``most`` lies, by the corrected resampled t.
+
+    None below five splits, and where all have the same value: what chance does to it was not seen.
+    """
+    if len(values) < ENOUGH_SPLITS or max(values) - min(values) <= NOTHING:
         return None
     mean, margin = float(np.mean(values)), spread_of_splits(values, 0.0, n_test / n_train).reach(level)
     return max(mean - margin, 0.0), min(mean + margin, most)
 
 
+def check_sizes(**numbers: float | None) -> None:
+    """Refuse numbers of items that are none."""
+    for name, number in numbers.items():
+        if number is not None and not number > 0:
+            raise ValueError(f"{name}={number} must be a number of items above 0.")
+
+
 def answers_of(values: Sequence[ArrayLike], units: Sequence[ArrayLike] | None) -> Answers:
     """Values with their units numbered from 0 over all splits; without units, each item is one."""
     arrays = [np.asarray(one, dtype=np.float64) for one in values]
+    if not all(np.isfinite(one).all() for one in arrays):
+        raise ValueError("Answers hold NaN or infinity; give 1 where an item was answered rightly, else 0.")
     sizes = [len(one) for one in arrays]
     if units is None:
         numbers = np.arange(sum(sizes))

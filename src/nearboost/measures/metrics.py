@@ -81,7 +81,7 @@ def confusion(y_true: ArrayLike, predictions: ArrayLike, classes: Sequence[str])
     """How many items of each class (row) were predicted to be of each (column)."""
     truth, predicted = encode_labels(y_true, classes, "y_true"), encode_labels(predictions, classes, "predictions")
     if len(truth) != len(predicted) or not len(truth):
-        raise ValueError(f"{len(predicted)} predictions for {len(truth)} items; give one for each.")
+        raise ValueError(f"{len(predicted)} predictions for {len(truth)} items; give one for each of one or more.")
     counts = np.bincount(truth * len(classes) + predicted, minlength=len(classes) ** 2)
     rows: list[list[int]] = counts.reshape(len(classes), -1).tolist()
     return rows
