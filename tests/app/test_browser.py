@@ -19,8 +19,9 @@ from nearboost.cells.annotation_records import Cell
 from nearboost.cells.annotations import AnnotationStore
 from nearboost.cells.creating import create_project
 from nearboost.cells.display import read_display
+from nearboost.cells.following import carry_labels
 from nearboost.cells.labelling import label_cells
-from nearboost.cells.project_labels import carry_labels, open_store
+from nearboost.cells.project_labels import open_store
 from nearboost.cells.saved_masks import mask_path, read_segmentation, write_segmentation
 from nearboost.cells.writing import opened_for_writing
 

@@ -222,11 +222,11 @@ def test_hostile_names_are_texts(store):
     assert store.classes()[-1].name == made.name == "=cmd|'<script>"
 
 
-def test_the_log_cannot_be_rewritten(store):
+def test_the_log_cannot_be_rewritten(store, path):
     store.label("Ada", [Cell(1, 1)], 1)
     for statement in ("DELETE FROM label_events", "UPDATE steps SET who = 'Eve'"):
-        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-            store.rows(statement)
+        with closing(sqlite3.connect(path)) as rows, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            rows.execute(statement)
 
 
 def test_threads_share_a_store(store):
@@ -290,6 +290,15 @@ def test_newer_and_damaged_files(path, tmp_path):
     other.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 40)
     with pytest.raises(DataError, match=r"other.db is damaged \(.*\); put one of the copies in .*backups there"):
         AnnotationStore(other)
+
+
+def test_damage_that_is_found_later_is_one_sentence(store, path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET rootpage = 999 WHERE name = 'class_events'")
+    with pytest.raises(DataError, match=r"damaged \(.*\); put one of the copies in .*backups there\.$") as told:
+        AnnotationStore(path)
+    assert "\n" not in str(told.value)
 
 
 def test_network_drives_are_refused(path, monkeypatch):

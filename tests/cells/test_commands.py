@@ -2,12 +2,13 @@
 
 import json
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 import tifffile
 
-from cli.calling import answer, call, refused
+from cli.calling import answer, call, program, refused
 from nearboost.cells.writing import opened_for_writing
 from nearboost.cli.common import Exit
 
@@ -90,6 +91,24 @@ def test_a_broken_field_is_told_and_the_code_is_three(plate, tmp_path):
     assert "demo_A02_s1_stain.tif is broken or cut short" in ended.err
     assert "demo_A03_s1_stain.tif holds NaN" in ended.err
     assert call("cells", "features", tmp_path / "p").code == Exit.PARTLY
+
+
+def test_what_libraries_log_of_broken_files_is_not_printed(screen, plate, tmp_path):
+    images = tmp_path / "images"
+    images.mkdir()
+    content = bytearray((plate / "images" / "demo_A01_s1_nuclei.tif").read_bytes())
+    content[12:14] = b"\xff\xff"  # the first tag is of no known type
+    (images / "a.tif").write_bytes(content)
+    words = program("cells", "new", tmp_path / "p", images, "--channel", "nuclei=1")
+    said = subprocess.run(words, capture_output=True, text=True, check=False).stderr
+    assert all(line.startswith(("Error: ", "Skipped ")) for line in said.splitlines())
+
+
+def test_settings_are_finite_numbers(screen, tmp_path):
+    project = shutil.copytree(screen, tmp_path / "p")
+    path = project / "pipeline.json"
+    path.write_text(path.read_text().replace('"reach": 0.8', '"reach": 1e999'))
+    assert refused("cells", "count", project) == f"Error: {path} is no JSON file; restore it from a copy."
 
 
 def test_mistakes_are_one_sentence(screen, plate, tmp_path):

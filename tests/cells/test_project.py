@@ -10,6 +10,7 @@ import pytest
 import tifffile
 from PIL import Image
 
+from nearboost.base.disk import write_arrays
 from nearboost.base.errors import UsageError
 from nearboost.cells import score_labels
 from nearboost.cells.creating import create_project, relink
@@ -214,6 +215,33 @@ def test_damaged_records_are_made_anew(segmented):
         record.write_text(damaged)
         assert not segment_project(project, SegmentationSettings()).skipped
         assert record.read_bytes() == before
+
+
+def test_damaged_masks_are_told_and_made_anew(segmented):
+    project = open_project(segmented)
+    one = project.fields[2]
+    nuclei, cells = (mask_path(project, one, f"{kind}.tif") for kind in ("nuclei", "cells"))
+    before = nuclei.read_bytes(), cells.read_bytes()
+    small, outside = tifffile.imread(nuclei)[:-1], tifffile.imread(nuclei)
+    outside[0, 0] = 60000  # a number that no cell has must not lead beyond what is kept of cells
+    for damaged in (b"II*\0", small, outside):
+        if isinstance(damaged, bytes):
+            nuclei.write_bytes(damaged)
+        else:
+            tifffile.imwrite(nuclei, damaged)
+        told = describe_project(project).skipped[one.name]
+        assert told.startswith(f"{one.name} has damaged masks (")
+        assert told.endswith(f"; run nearboost cells segment {segmented} again.")
+        assert not segment_project(project, SegmentationSettings()).skipped
+        assert (nuclei.read_bytes(), cells.read_bytes()) == before
+
+
+@pytest.mark.parametrize("light", [b"PK", np.zeros((64, 64), np.float32), np.ones((2, 2)), np.ones(3, np.float32)])
+def test_damaged_light_is_told(segmented, light):
+    path = segmented / "masks" / "illumination.npz"
+    path.write_bytes(light) if isinstance(light, bytes) else write_arrays(path, **{"stain demo": light})
+    with pytest.raises(DataError, match=r"illumination.npz is damaged; run nearboost cells segment .* again"):
+        describe_project(open_project(segmented))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts here")

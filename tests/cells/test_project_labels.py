@@ -111,6 +111,9 @@ def test_a_changed_export_is_kept_before_it_is_written_anew(labelled):
         export_labels(labelled, store)
     [kept] = (labelled.folder / "backups").glob("labels-*.csv")
     assert kept.read_text() == "mine"
+    (labelled.folder / "backups" / "labels.sha256").write_bytes(b"\xff")  # damaged: it vouches for nothing
+    with open_store(labelled) as store:
+        export_labels(labelled, store)
     assert path.read_text().startswith(HEADER)
 
 

@@ -16,6 +16,7 @@ from nearboost.datasets import DataError
 APPLICATION, FORMAT = 0x6E624341, 1
 KEPT_BACKUPS = 10
 JOURNAL = bytes.fromhex("d9d505f920a163d7")  # how a journal ends that names the journal of several files
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter for names of tables that are no text
 EVENTS = ("label_events", "class_events", "generation_events", "unplaced_events")
 
 # ``previous`` is the event that an event follows on, of the same cell, class, field or unplaced label; 0 is none.
@@ -75,16 +76,14 @@ def open_annotations(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         _make_or_check(connection, path)
-    except sqlite3.DatabaseError as error:
+    except UNREADABLE as error:
         connection.close()
         if isinstance(error, sqlite3.OperationalError):  # the file may be sound
             raise DataError(
                 f"{path} could not be opened ({error}); see whether the disk is full, and whether the project can "
                 "be written to."
             ) from None
-        raise DataError(
-            f"{path} is damaged ({error}); put one of the copies in {backups_of(path)} there."
-        ) from None
+        raise damaged(path, error) from None
     except BaseException:
         connection.close()
         raise
@@ -123,11 +122,16 @@ def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
             )
         (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if sound != "ok":
-            raise sqlite3.DatabaseError(sound)
+            raise sqlite3.DatabaseError(" ".join(sound.split()))
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def damaged(path: Path, error: Exception) -> DataError:
+    """What to say of a file that SQLite cannot read."""
+    return DataError(f"{path} is damaged ({error}); put one of the copies in {backups_of(path)} there.")
 
 
 def backups_of(path: Path) -> Path:

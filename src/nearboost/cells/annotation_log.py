@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any, Self
 
 from nearboost.base.errors import UsageError
-from nearboost.cells.annotation_file import back_up, open_annotations
+from nearboost.cells.annotation_file import UNREADABLE, back_up, damaged, open_annotations
 from nearboost.datasets import DataError
 
 UNDOABLE = 100  # steps of a person
@@ -55,7 +55,10 @@ class AnnotationLog:
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """What a query finds."""
         with self._lock:
-            return self._connection.execute(query, values).fetchall()
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except UNREADABLE as error:
+                raise damaged(self.path, error) from error
 
     @contextmanager
     def step(self, who: str, action: str, target: int | None = None, at: str = "") -> Iterator[int]:

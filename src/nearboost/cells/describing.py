@@ -217,7 +217,9 @@ class _Fields:
         pictures = lit_pictures(self.project, one, self._lights).by_role
         found = read_segmentation(self.project, one)
         if found.cells.shape != pictures[NUCLEI].shape:
-            raise DataError(f"{one.name} has masks of another size than its images; segment it again.")
+            raise DataError(
+                f"{one.name} has masks of another size than its images; remove them, and segment it anew."
+            )
         record = read_record(self.project, one) or {}
         measures = measure_cells(pictures, found, record.get("floor"))
         described = describe_cells(pictures.get(STAIN, pictures[NUCLEI]), found, self.settings)

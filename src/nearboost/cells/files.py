@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def read_json(path: Path, missing: str) -> dict[str, Any]:
         Its content.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_finite, parse_float=_finite)
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(missing) from None
     except (ValueError, RecursionError) as error:
@@ -48,6 +49,14 @@ def read_json(path: Path, missing: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise DataError(f"{path} is not what nearboost writes; restore it from a copy.")
     return content
+
+
+def _finite(text: str) -> float:
+    """A number as `write_json_lines` writes it: neither NaN nor infinite, nor too large for a float."""
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text} is no number of ours.")
+    return number
 
 
 def read_table(path: Path) -> LabelTable:

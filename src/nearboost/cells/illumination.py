@@ -56,6 +56,23 @@ def common_light(copies: Sequence[Picture]) -> Picture:
     return np.maximum(smooth / mean, np.float32(LEAST_LIGHT)) if mean > 0 else np.ones_like(smooth)
 
 
+def is_light(given: NDArray[Any]) -> bool:
+    """Whether an array is what `common_light` makes.
+
+    Parameters
+    ----------
+    given : ndarray
+        As it was kept in a file.
+
+    Returns
+    -------
+    bool
+        Whether pictures may be divided by it.
+    """
+    small = given.ndim == 2 and min(given.shape) > 0 and max(given.shape) <= SIDE and given.dtype == np.float32
+    return bool(small and np.isfinite(given).all() and (given >= np.float32(LEAST_LIGHT)).all())
+
+
 def corrected(pixels: NDArray[Any], light: Picture) -> Picture:
     """A picture as it were in even light.
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from nearboost.base.disk import whole_file, write_arrays
+from nearboost.base.disk import read_arrays, whole_file, write_arrays
+from nearboost.base.images import ImageError
 from nearboost.cells.fields import Pictures, list_images
 from nearboost.cells.files import read_json, write_json_lines
 from nearboost.cells.filters import Picture
-from nearboost.cells.illumination import corrected
+from nearboost.cells.illumination import corrected, is_light
 from nearboost.cells.masks import LARGEST_LABEL, numbers_of, read_labels, write_labels
 from nearboost.cells.outlines import draw_outlines
 from nearboost.cells.patterns import NUCLEI, STAIN
@@ -141,10 +142,39 @@ def read_segmentation(project: Project, one: Field) -> Segmentation:
     record = read_record(project, one)
     if record is None:
         raise DataError(f"{one.name} is not segmented; run nearboost cells segment {project.folder} first.")
-    nuclei, cells = (read_labels(mask_path(project, one, kind)) for kind in ("nuclei.tif", "cells.tif"))
+    try:
+        nuclei, cells = (read_labels(mask_path(project, one, kind)) for kind in ("nuclei.tif", "cells.tif"))
+        if nuclei.shape != cells.shape or not ((nuclei == 0) | (nuclei == cells)).all():
+            raise ImageError("its nuclei do not lie in its cells")
+    except ImageError as error:
+        why = str(error).rstrip(".").replace("; replace it by a sound copy", "")
+        raise DataError(
+            f"{one.name} has damaged masks ({why}); run nearboost cells segment {project.folder} again."
+        ) from error
     unstained = np.zeros(int(cells.max(initial=0)) + 1, bool)
     unstained[[number for number in record["unstained"] if number < len(unstained)]] = True
     return Segmentation(nuclei, cells, unstained)
+
+
+def find_segmentation(project: Project, one: Field) -> Segmentation | None:
+    """The masks of a field, as far as there are any that can be read.
+
+    Parameters
+    ----------
+    project : Project
+        The project.
+    one : Field
+        A field of it.
+
+    Returns
+    -------
+    Segmentation or None
+        None where they are to be made, for the first time or anew.
+    """
+    try:
+        return read_segmentation(project, one)
+    except DataError:
+        return None
 
 
 def write_segmentation(
@@ -218,8 +248,13 @@ def saved_lights(project: Project) -> Lights:
     path = project.folder / "masks" / LIGHTS
     if not path.exists():
         return {}
-    with np.load(path) as stored:
-        return {(name.partition(" ")[0], name.partition(" ")[2]): stored[name] for name in stored.files}
+    try:
+        stored = read_arrays(path)
+    except Exception:  # broken bytes make numpy raise almost anything
+        stored = {}
+    if not stored or not all(map(is_light, stored.values())):
+        raise DataError(f"{path} is damaged; run nearboost cells segment {project.folder} --illumination again.")
+    return {(name.partition(" ")[0], name.partition(" ")[2]): light for name, light in stored.items()}
 
 
 def lit_pictures(project: Project, one: Field, lights: Lights) -> Pictures:

@@ -16,15 +16,17 @@ from nearboost.base.words import counted
 from nearboost.cells.annotations import AnnotationStore
 from nearboost.cells.bodies import grow_cells, ring_cells, stain_floor
 from nearboost.cells.files import digest_of
+from nearboost.cells.following import carry_labels
 from nearboost.cells.illumination import LEAST_FIELDS, common_light, small_copy
 from nearboost.cells.masks import assigned_nuclei, match_masks, read_labels
 from nearboost.cells.nuclei import estimate_diameter, find_nuclei
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.pipeline import note_step
 from nearboost.cells.project import Field, Project
-from nearboost.cells.project_labels import carry_labels, has_labels, open_store
+from nearboost.cells.project_labels import has_labels, open_store
 from nearboost.cells.saved_masks import (
     Lights,
+    find_segmentation,
     list_masks,
     lit_pictures,
     read_record,
@@ -246,7 +248,7 @@ def _segment(
         ]
     )
     known = read_record(project, one)
-    if known is not None and known["key"] == key:
+    if known is not None and known["key"] == key and find_segmentation(project, one) is not None:
         changed = project.change_of(one)
         if changed:
             raise DataError(changed)

@@ -1,6 +1,7 @@
 """What all commands share: exit codes, errors as one sentence, and where text and JSON go."""
 
 import json
+import logging
 import os
 import sys
 import warnings
@@ -17,6 +18,7 @@ from nearboost.base.errors import UsageError
 from nearboost.base.words import printable
 
 Force = Annotated[bool, typer.Option("--force", help="Replace what exists under the name of the output.")]
+SILENT = logging.NullHandler()
 
 
 class Exit(IntEnum):
@@ -68,6 +70,7 @@ def _sentence(error: Exception) -> str:
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
     """What the library warns of is a sentence for people, not a place in its source."""
+    logging.getLogger().addHandler(SILENT)  # or what other libraries log of broken files is printed beside it
     with warnings.catch_warnings():
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
