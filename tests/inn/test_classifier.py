@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from codes.problems import random_rows
 from nearboost import INNClassifier, INNCoder
-from nearboost.inn import code_classifier
 from nearboost.inn.code_classifier import unit_rows
 
 X, Q = random_rows(0, m=90)
@@ -238,7 +237,7 @@ def test_settings_changed_after_the_fit_do_not_matter(decision):
 def test_blocks_of_rows_do_not_matter(monkeypatch, decision):
     model = INNClassifier(decision=decision).fit(X, Y)
     expected = model.decision_function(Q)
-    monkeypatch.setattr(code_classifier, "ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(INNClassifier, "_rows_at_once", 5)
     np.testing.assert_array_equal(model.decision_function(Q), expected)
 
 

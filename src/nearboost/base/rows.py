@@ -35,6 +35,18 @@ class RowSource:
         self.n_rows, self.n_features = X.shape
         self.dtype = read_type(X.dtype)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return self.n_rows, self.n_features
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def in_any_order(self) -> Any:
+        """The rows as an array or a map, of which any can be taken."""
+        return self.X
+
     def take(self, rows: NDArray[np.integer]) -> Block:
         """Some rows, given in rising order; without a copy where they follow one another and need none."""
         check_map(self.X)
@@ -53,9 +65,9 @@ class RowSource:
         """How many rows, one at least, there is room for in bytes."""
         return max(1, int(room / (self.dtype.itemsize * max(1, self.n_features))))
 
-    def blocks(self, room: float) -> Iterator[tuple[int, Block]]:
-        """All rows in order, as many at a time as there is room for; and the number of the first."""
-        step = self.fitting(room)
+    def blocks(self, room: float, most: int | None = None) -> Iterator[tuple[int, Block]]:
+        """All rows in order, as many at a time as there is room for (or ``most``), and the number of the first."""
+        step = self.fitting(room) if most is None else min(most, self.fitting(room))
         for start in range(0, self.n_rows, step):
             yield start, self.take(np.arange(start, min(start + step, self.n_rows)))
 
@@ -81,15 +93,7 @@ class MappedRowSource(RowSource):
 
     def __init__(self, X: NDArray[Any]) -> None:
         super().__init__(X)
-        opened = find_map(X)
-        assert opened is not None
-        self._map: mmap.mmap = opened._mmap  # type: ignore[attr-defined]
-        # A private map ("c") keeps its changes in those pages: it must not lose them.
-        self._releases = opened.mode in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED") and X.flags.c_contiguous
         self._row_bytes = X.itemsize * X.shape[1]
-        self._offset = (
-            X.ctypes.data - np.frombuffer(self._map, dtype=np.uint8).ctypes.data if self._releases else 0
-        )
 
     def take(self, rows: NDArray[np.integer]) -> Block:
         """A copy of some rows, given in rising order."""
@@ -101,15 +105,9 @@ class MappedRowSource(RowSource):
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             block[part] = super().take(rows[part])
-            self._give_back(int(rows[part][0]), int(rows[part][-1]) + 1)
+            give_back_pages(self.X[rows[part][0] : rows[part][-1] + 1])
         self._check_finite(block, rows)
         return block
-
-    def _give_back(self, start: int, stop: int) -> None:
-        """Unmap the pages of some rows; other threads that read there map them again."""
-        if self._releases:
-            first = (self._offset + start * self._row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
-            self._map.madvise(mmap.MADV_DONTNEED, first, self._offset + stop * self._row_bytes - first)
 
     def _check_finite(self, block: Block, rows: NDArray[np.integer]) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -117,6 +115,19 @@ class MappedRowSource(RowSource):
         if not finite and not np.isfinite(block).all():
             bad = rows[np.flatnonzero(~np.isfinite(block).all(axis=1))[0]]
             raise ValueError(f"Row {bad} of the mapped file contains NaN or infinity; remove or fill such rows.")
+
+
+def give_back_pages(part: NDArray[Any]) -> None:
+    """Unmap the pages of a part of a mapped file; whoever reads or writes there maps them again."""
+    opened = find_map(part)
+    # A private map ("c") keeps its changes in those pages: it must not lose them.
+    if opened is None or opened.mode == "c" or not hasattr(mmap, "MADV_DONTNEED") or not part.size:
+        return
+    pages: mmap.mmap = opened._mmap  # type: ignore[attr-defined]
+    low, high = np.lib.array_utils.byte_bounds(part)
+    begin = np.frombuffer(pages, dtype=np.uint8).ctypes.data
+    first = (low - begin) // mmap.PAGESIZE * mmap.PAGESIZE
+    pages.madvise(mmap.MADV_DONTNEED, first, high - begin - first)
 
 
 def read_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -132,18 +143,25 @@ def follow_one_another(rows: NDArray[np.integer]) -> bool:
 
 def row_source(X: Any) -> RowSource:
     """The way to read rows of a validated X."""
+    if isinstance(X, RowSource):
+        return X
     return MappedRowSource(X) if is_mapped(X) else RowSource(X)
 
 
-def check_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -> Any:
+def check_rows(
+    estimator: Any, X: Any, *y: Any, reset: bool, accept_sparse: str | bool = "csr", **checks: Any
+) -> Any:
     """X as `row_source` takes it: numbers, dense or CSR; a mapped file stays where it is, float16 stays float16.
 
-    With ``y``, a pair of both.
+    With ``y``, a pair of both. Opened files to learn from are taken as maps, because learning takes rows in any
+    order; to answer, they are read in their own.
     """
-    if is_readable_map(X):
+    if isinstance(X, RowSource) and reset:
+        X = X.in_any_order()
+    if isinstance(X, RowSource) or is_readable_map(X):
         return _check_mapped(estimator, X, *y, reset=reset, **checks)
     types = [np.float64, np.float32] + [np.float16] * (not issparse(X))
-    checked = validate_rows(estimator, X, *y, accept_sparse="csr", dtype=types, reset=reset, **checks)
+    checked = validate_rows(estimator, X, *y, accept_sparse=accept_sparse, dtype=types, reset=reset, **checks)
     return (plain_sparse(checked[0]), checked[1]) if y else plain_sparse(checked)
 
 
@@ -152,8 +170,12 @@ def _check_mapped(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -
 
     check_map(X)
     validate_data(estimator, X, skip_check_array=True, reset=reset)
-    if not X.shape[0]:
-        raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    least = checks.pop("ensure_min_samples", 1)
+    if X.shape[0] < least:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {least} is required; "
+            "give more rows."
+        )
     if not y:
         return X
     check_labels(*y)

@@ -1,6 +1,6 @@
 """Plain k-NN on the same search and the same votes: the contender that learns nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ from nearboost.base.validation import check_choice, check_whole, validate_rows
 from nearboost.boosting.queries import Explanation
 from nearboost.boosting.state import ROWS, restore_search
 from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_method, find_method
-from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.classifier import DecidingClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
 from nearboost.problem.held_out import mark_rows
 from nearboost.problem.others import ENTRIES, HeldOut, HeldOutOnce, cross_fit
@@ -52,7 +52,7 @@ def judge_votes(
     return cross_fit(mark_rows(X), classes, number_groups(groups, len(X)), shares_by_others)
 
 
-class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
+class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
     """k nearest neighbours with equal votes, or with votes weighted by rank or distance.
 
     It uses the same exact search as the boosted classifiers, so that comparisons are fair.
@@ -258,34 +258,17 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return np.arange(self._n_samples)
 
-    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        yield shares_of(self._vote(X)[1], self._members)
+    def _scores_of(self, rows: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Each class's share of the votes."""
+        return shares_of(self._vote(rows)[1], self._members)
 
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.calibration is None else self._held_out.found.probabilities(scores, scores)
 
-    def _vote(self, X: ArrayLike) -> tuple[Neighbors, Votes]:
+    def _vote(self, X: NDArray[np.floating]) -> tuple[Neighbors, Votes]:
         """The neighbours of some queries, and their votes."""
-        check_is_fitted(self)
-        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
         found = self._search.search(X, self.n_neighbors)
         return found, votes_from_neighbors(found, self._n_samples, self.vote_weights)
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Each class's share of the votes; the largest wins.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Shares; for two classes, that of the second minus that of the first.
-        """
-        shares = np.concatenate(list(self._score_blocks(X)))
-        return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
 
     def explain(self, X: ArrayLike) -> list[Explanation]:
         """Who voted on each row, and how much.
@@ -300,7 +283,9 @@ class KNNClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         list of Explanation
             One per row; contributions are shares of all votes and add up to those of the classes.
         """
-        found, votes = self._vote(X)
+        check_is_fitted(self)
+        rows = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        found, votes = self._vote(rows)
         explanations = []
         for row in range(votes.n_rows):
             part = slice(votes.indptr[row], votes.indptr[row + 1])

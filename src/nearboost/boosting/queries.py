@@ -1,6 +1,5 @@
 """What a fitted classifier answers: scores, classes, probabilities, and who voted."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,20 +92,7 @@ class LeveragedVote(RankingClassifierMixin):
         """Probabilities of the held-out rows, from their held-out scores."""
         return self._calibration.probabilities(self.held_out_scores_.toarray())
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Scores H_c. For two classes one number a row, positive for the second class.
-        """
-        scores = np.concatenate(list(self._score_blocks(X)))
+    def _decisions_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if scores.shape[1] > 1 or self._labels.multilabel else scores.ravel()
 
     def class_posteriors(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -179,10 +165,11 @@ class LeveragedVote(RankingClassifierMixin):
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._calibration.probabilities(scores)
 
-    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        """Scores with the intercept, a block of rows at a time."""
-        X = self._check_queries(X)
-        size = max(256, _BLOCK_ENTRIES // max(self._labels.n_columns, self.n_neighbors_))
-        for begin in range(0, len(X), size):
-            _, votes = self._vote(X[begin : begin + size])
-            yield self._leverage.scores(votes) + self.intercept_
+    @property
+    def _rows_at_once(self) -> int:
+        return max(256, _BLOCK_ENTRIES // max(self._labels.n_columns, self.n_neighbors_))
+
+    def _scores_of(self, rows: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Scores with the intercept."""
+        _, votes = self._vote(rows)
+        return self._leverage.scores(votes) + self.intercept_

@@ -1,6 +1,6 @@
 """Probabilities for classifiers that have scores alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
 from itertools import combinations
 from typing import Any, ClassVar, Self
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Misfit, Number, Part
+from nearboost.base.outputs import gathered
 from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import validate_rows
 from nearboost.ensemble.split import n_features_of
@@ -142,26 +143,27 @@ class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixi
         check_is_fitted(self)
         return voters_of(self.estimator_)
 
-    def decision_function(self, X: Any) -> Scores:
+    def decision_function(self, X: Any, *, out: NDArray[Any] | None = None) -> Scores:
         """Scores of the classifier.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Query rows.
+            Query rows. A memory-mapped or opened file is read in blocks.
+        out : ndarray or None, default=None
+            An array or map of the same shape and type to write the answers to, and to return.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples,)
             Scores; for two classes, that of the second.
         """
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(validate_rows(self, X, reset=False)))
+        scores = (np.asarray(self.estimator_.decision_function(rows)) for rows in self._row_blocks(X))
+        return gathered(scores, X, out)
 
-    def _score_blocks(self, X: Any) -> Iterator[Scores]:
+    def _scores_of(self, rows: Any) -> Scores:
         """Scores and evidence, one after the other."""
-        check_is_fitted(self)
-        yield judge(self.estimator_, validate_rows(self, X, reset=False))
+        return judge(self.estimator_, rows)
 
     def _labels_from(self, scores: Scores) -> NDArray[Any]:
         return self.classes_[leading_class(scores[0])]

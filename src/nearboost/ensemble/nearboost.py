@@ -1,7 +1,7 @@
 """NearBoostClassifier: the estimator without knobs."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from nearboost.base.schema import Schema, set_fitted
 from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_count_or_share, is_share, validate_rows
 from nearboost.ensemble.choosing import Labelled
-from nearboost.ensemble.code_heads import pieces_of
+from nearboost.ensemble.code_heads import QUERIES_AT_ONCE, pieces_of
 from nearboost.ensemble.explaining import StackedExplanation, explain_rows
 from nearboost.ensemble.learning import Learned, Learner
 from nearboost.ensemble.report import Report
@@ -44,6 +44,7 @@ from nearboost.problem.targets import (
 SCALING_ROWS, SCALING_FOLDS = 600, 3
 N_STEPS = 5
 LEAST_WEIGHT = 1e-9  # of the largest
+PIECES_AT_ONCE = 64  # of queries
 
 
 class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator):
@@ -265,22 +266,6 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
         check_is_fitted(self)
         return self._probabilities_from(self.held_out_scores_)
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Scores; for two classes, that of the second less that of the first.
-        """
-        scores = np.concatenate(list(self._score_blocks(X)))
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
     def explain(self, X: ArrayLike, *, landmarks: bool = False) -> list[StackedExplanation]:
         """The training rows behind each answer, and what each adds to its class.
 
@@ -312,13 +297,16 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator
     def _pieces(self, n_queries: int) -> list[slice]:
         return pieces_of(n_queries, self._answers.coded)
 
-    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        X = self._check_queries(X)
+    @property
+    def _rows_at_once(self) -> int:
+        return PIECES_AT_ONCE * self._pieces(QUERIES_AT_ONCE)[0].stop
+
+    def _scores_of(self, rows: NDArray[np.floating]) -> NDArray[np.float64]:
         with one_matrix_thread():
-            blocks = map_in_threads(
-                lambda piece: self._answers.scores(X[piece]), self._pieces(len(X)), self.n_jobs
+            scores = map_in_threads(
+                lambda piece: self._answers.scores(rows[piece]), self._pieces(len(rows)), self.n_jobs
             )
-        yield np.concatenate(blocks)
+        return np.concatenate(scores)
 
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return keep_leader(softmax(scores, axis=1), scores)

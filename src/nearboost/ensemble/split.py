@@ -192,8 +192,10 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
             Posteriors of one part, none below ``floor``.
         """
         check_is_fitted(self)
+        yield from self._posteriors_of(validate_rows(self, X, reset=False))
+
+    def _posteriors_of(self, rows: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
         self._check_posteriors()
-        rows = validate_rows(self, X, reset=False)
         for part, fitted in zip(self.parts_, self.estimators_, strict=True):
             # Of a copy goes what it prepares for its queries, and that may be as large as its part.
             one = copy.deepcopy(fitted) if self._on_disk else fitted
@@ -205,14 +207,14 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
         check_is_fitted(self)
         return np.unique(np.concatenate([voters_of(one) for one in self.estimators_]))
 
-    def _score_blocks(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def _scores_of(self, rows: Any) -> NDArray[np.float64]:
         check_choice("mean", self.mean, MEANS)
         change, inverse = MEANS[self.mean]
         total: Any = 0.0
-        for posteriors in self.part_posteriors(X):
+        for posteriors in self._posteriors_of(rows):
             total += change(posteriors)
         means = inverse(total / len(self.estimators_))
-        yield means / means.sum(axis=1, keepdims=True)
+        return means / means.sum(axis=1, keepdims=True)
 
     def _cut(self, X: NDArray[Any], part: slice) -> NDArray[Any]:
         """One part of some rows, at unit length; a copy."""

@@ -1,6 +1,6 @@
 """What classifiers by codes share: rows in, a number for each class out, the largest wins."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -15,14 +15,13 @@ from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_flag, validate_rows
 from nearboost.inn.decisions import Classes, Decision, ExplainedDecision
 from nearboost.neighbors import largest_values
-from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.classifier import DecidingClassifierMixin
 from nearboost.problem.given import check_kept
 from nearboost.problem.held_out import mark_rows
 from nearboost.problem.others import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
 from nearboost.problem.targets import GivenRows, check_weights, encode_classes, number_groups
 
 DECISIONS = ("weights", "residual")
-ROWS_AT_ONCE = 8192  # whose codes are held until they are summed up
 
 
 def _check_given(state: Mapping[str, Any]) -> None:
@@ -58,7 +57,7 @@ def judge(decision: Decision, groups: NDArray[np.int32]) -> HeldOut:
     return cross_fit(mark_rows(decision.samples), decision.classes, groups, evidence_by_others)
 
 
-class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
+class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers by codes: keeps the samples, codes rows by them and decides by the codes."""
 
     normalize: bool
@@ -67,6 +66,7 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
     _held_out: HeldOutOnce
     _kept: NDArray[np.int64]
     _as_fitted: Self  # not fitted itself; has the parameters of `fit`, whatever they are set to later
+    _rows_at_once = 8192  # whose codes are held until they are summed up
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -163,26 +163,8 @@ class CodeClassifier(ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._held_out.found.known_accuracy()
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score of each class; the largest wins.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Scores; for two classes, that of the second minus that of the first.
-        """
-        scores = np.concatenate(list(self._score_blocks(X)))
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def _score_blocks(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        rows = self._checked(X)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            yield self._decision.scores(rows[start : start + ROWS_AT_ONCE])
+    def _scores_of(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return self._decision.scores(unit_rows(rows) if self._as_fitted.normalize else rows)
 
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._held_out.found.probabilities(self._decision.evidence(scores), scores)

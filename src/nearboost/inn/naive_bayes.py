@@ -23,7 +23,7 @@ from nearboost.codes.series import Groups
 from nearboost.inn.coder import INNCoder
 from nearboost.inn.decisions import Classes, ClassSums, Decision, NearestNearby, NearestOfClasses
 from nearboost.inn.image_sets import blocks_of, read_image, stack, warn_of_empty
-from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.classifier import DecidingClassifierMixin
 from nearboost.problem.held_out import mark_rows
 from nearboost.problem.others import ENTRIES, UNKNOWN, HeldOut, HeldOutOnce, cross_fit
 from nearboost.problem.targets import encode_classes, number_groups
@@ -33,7 +33,7 @@ REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
 MOST_DESCRIPTORS = 100_000  # of held-out images
 
 
-class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, BaseEstimator):
+class NaiveBayesNN(NonTabularMixin, DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
     """Classification of images by their local descriptors; nothing is learned, the descriptors are kept.
 
     Each descriptor of an image is compared with all training descriptors, whichever image they are from. Its
@@ -223,22 +223,6 @@ class NaiveBayesNN(NonTabularMixin, ScoredClassifierMixin, ClassifierMixin, Base
         )
         check_coding(how)
         return ClassSums(QuietDictionary(X, how), classes, np.ones(len(X)))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score of each class; the largest wins.
-
-        Parameters
-        ----------
-        X : LocalSets or list of array-like
-            One matrix of descriptors per image.
-
-        Returns
-        -------
-        ndarray of shape (n_images, n_classes) or (n_images,)
-            Scores; for two classes, that of the second minus that of the first.
-        """
-        scores = self._score(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _probabilities_from(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._held_out.found.probabilities(scores, scores)

@@ -1,23 +1,20 @@
 """From weights to scores, labels and probabilities."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.rows import check_rows, row_source
+from nearboost.base.outputs import gathered
 from nearboost.base.validation import check_whole
 from nearboost.linear.objectives import Objective
 from nearboost.problem.calibration import Calibration, keep_decided, keep_leader, leading_class, two_sided
-from nearboost.problem.classifier import ScoredClassifierMixin
+from nearboost.problem.classifier import DecidingClassifierMixin
 from nearboost.problem.targets import Coding
 
-ROWS_AT_ONCE, BYTES_AT_ONCE = 4096, 2**26
 
-
-class LinearScores(ScoredClassifierMixin):
+class LinearScores(DecidingClassifierMixin):
     """What a fitted linear classifier answers; rows are read in blocks."""
 
     coef_: NDArray[Any]
@@ -25,6 +22,8 @@ class LinearScores(ScoredClassifierMixin):
     _coding: Coding
     _objective: Objective
     _calibration: Calibration | None
+    _takes_sparse = True
+    _rows_at_once = 4096
 
     @property
     def temperature_(self) -> float:
@@ -32,24 +31,7 @@ class LinearScores(ScoredClassifierMixin):
         probabilities are those of the loss."""
         return float("nan") if self._calibration is None else self._calibration.temperature
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Scores w·x + b.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Query rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class or label; for two classes, the score of the second. The same in any batch of
-            rows up to 1e-12 of the largest, 1e-5 in float32.
-        """
-        scores = self._scores(X)
-        return scores if self._coding.multilabel or scores.shape[1] > 1 else scores[:, 0]
-
-    def predict_top(self, X: Any, k: int = 5) -> NDArray[Any]:
+    def predict_top(self, X: Any, k: int = 5, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The classes with the largest scores.
 
         Parameters
@@ -58,16 +40,21 @@ class LinearScores(ScoredClassifierMixin):
             Query rows.
         k : int, default=5
             Number of classes per row.
+        out : ndarray or None, default=None
+            An array or map of the same shape and type to write the answers to, and to return.
 
         Returns
         -------
         ndarray of shape (n_samples, min(k, n_classes))
             Class labels, best first; ties in the order of ``classes_``.
         """
+        check_is_fitted(self)
         check_whole("k", k)
-        scores = self._scores(X)
-        scores = scores if self._coding.multilabel else two_sided(scores)
-        return self.classes_[np.argsort(-scores, axis=1, kind="stable")[:, :k]]
+        multilabel = self._coding.multilabel
+        sided = (scores if multilabel else two_sided(scores) for scores in self._score_blocks(X))
+        return gathered(
+            (self.classes_[np.argsort(-scores, axis=1, kind="stable")[:, :k]] for scores in sided), X, out
+        )
 
     def _labels_from(self, scores: NDArray[Any]) -> NDArray[Any]:
         return (scores > 0).astype(np.int64) if self._coding.multilabel else self.classes_[leading_class(scores)]
@@ -79,17 +66,9 @@ class LinearScores(ScoredClassifierMixin):
         own = self._objective.probabilities(scores.astype(np.float64), multilabel)
         return keep_decided(own, scores) if multilabel else keep_leader(own, scores)
 
-    def _score_blocks(self, X: Any) -> Iterator[NDArray[Any]]:
-        yield self._scores(X)
+    def _decisions_from(self, scores: NDArray[Any]) -> NDArray[Any]:
+        return scores if self._coding.multilabel or scores.shape[1] > 1 else scores[:, 0]
 
-    def _scores(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        rows = row_source(check_rows(self, X, reset=False))
-        weights, intercept = self.coef_.T.astype(rows.dtype), self.intercept_.astype(rows.dtype)
-        scores = np.empty((rows.n_rows, weights.shape[1]), dtype=rows.dtype)
-        everyone = np.arange(rows.n_rows)
-        step = min(ROWS_AT_ONCE, rows.fitting(BYTES_AT_ONCE))
-        for start in range(0, rows.n_rows, step):
-            part = slice(start, start + step)
-            scores[part] = rows.take(everyone[part]) @ weights + intercept
-        return scores
+    def _scores_of(self, rows: Any) -> NDArray[Any]:
+        """w·x + b, the same in any batch of rows up to 1e-12 of the largest, 1e-5 in float32."""
+        return np.asarray(rows @ self.coef_.T.astype(rows.dtype, copy=False) + self.intercept_.astype(rows.dtype))
