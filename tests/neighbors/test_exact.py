@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearboost.kernels import search as kernels
-from nearboost.neighbors import NeighborSearch, exact
+from nearboost.neighbors import MeasuredRows, NeighborSearch, exact, rows
+from nearboost.neighbors.grid import padded
 from neighbors.brute_force import assert_same, nearest
 
 METRICS = ["l2", "cosine", "l1"]
@@ -161,23 +162,24 @@ def test_a_query_beyond_squares_is_equally_far_from_all(metric):
 def test_bounds_never_exceed_what_is_measured(kind, metric):
     """The certificate itself: were it wrong by a rounding, results would be wrong once in a while."""
     X = make(kind, 300)
-    rows = exact.MeasuredRows(X, metric)
+    measured = MeasuredRows(X, metric)
     Q = np.concatenate([X[:40], make(kind, 20, seed=1), -30 * X[:4]])
-    queries = rows.queries(Q, np.full(len(Q), -1, np.int32))
+    queries = measured.queries(Q, np.full(len(Q), -1, np.int32))
     lanes = np.empty(kernels.N_LANES)
-    for first, (block, offsets) in enumerate(rows.blocks):
+    for block in measured.blocks:
+        offsets = block.offsets
         if metric == "l1":
-            shadow = exact.padded(queries.shadow, 0, 2)
+            shadow = padded(queries.shadow, 0, 2)
             scores = np.empty((len(shadow), offsets.size), np.float32)
-            kernels.negative_l1(shadow, block, scores)
+            kernels.negative_l1(shadow, block.shadow, scores)
         else:
-            scores = queries.shadow @ block
+            scores = queries.shadow @ block.shadow
         for r in range(len(Q)):
             bounds = (offsets - scores[r]).astype(float) + queries.bases[r]
             for j in range(offsets.size):
-                i = first + rows.step * j
-                divisor = rows.norms[i] if metric == "cosine" else queries.units[r]
-                total = kernels.measure(X[i], queries.measured[r], divisor, rows.code, lanes)
+                i = block.numbers[j]
+                divisor = measured.norms[i] if metric == "cosine" else queries.units[r]
+                total = kernels.measure(X[i], queries.measured[r], divisor, measured.code, lanes)
                 assert bounds[j] <= queries.gains[r] * total
 
 
@@ -188,7 +190,7 @@ def test_same_bits_for_any_threads_and_blocks(metric, monkeypatch):
     one = NeighborSearch(X, metric, n_jobs=1).graph(7)
     two = NeighborSearch(X, metric, n_jobs=2).graph(7)
     monkeypatch.setattr(exact, "QUERIES_PER_PIECE", 13)
-    monkeypatch.setattr(exact, "ROWS_PER_BLOCK", 70)
+    monkeypatch.setattr(rows, "ROWS_PER_BLOCK", 70)
     small = NeighborSearch(X, metric, n_jobs=2).graph(7)
     for other in (two, small):
         assert_same(other, (one.indices, one.distances))

@@ -110,11 +110,26 @@ class MappedRowSource(RowSource):
         return block
 
     def _check_finite(self, block: Block, rows: NDArray[np.integer]) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(block.sum(dtype=np.float64))
-        if not finite and not np.isfinite(block).all():
-            bad = rows[np.flatnonzero(~np.isfinite(block).all(axis=1))[0]]
-            raise ValueError(f"Row {bad} of the mapped file contains NaN or infinity; remove or fill such rows.")
+        place = first_not_finite(block)
+        if place is not None:
+            cure = overflown(self.X, block[place]) or "remove or fill such rows"
+            raise ValueError(f"Row {rows[place]} of the mapped file contains NaN or infinity; {cure}.")
+
+
+def first_not_finite(block: Block) -> int | None:
+    """The first of some dense rows that holds NaN or infinity; None if none does."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(block.sum(dtype=np.float64)):
+            return None
+    finite = np.isfinite(block).all(axis=1)
+    return None if finite.all() else int(np.argmin(finite))
+
+
+def overflown(X: NDArray[Any], row: NDArray[Any]) -> str:
+    """What to do about infinity in a row of X, if it comes from half precision."""
+    if X.dtype != np.float16 or not np.isinf(row).any():
+        return ""
+    return "half values overflow beyond 65,504, so divide rows before they become float16"
 
 
 def give_back_pages(part: NDArray[Any]) -> None:

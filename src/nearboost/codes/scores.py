@@ -68,7 +68,7 @@ class Shadow:
 
     def __init__(self, rows: MeasuredRows) -> None:
         self._rows = rows
-        points = rows.centred(rows.measured(slice(None))).astype(np.float32)
+        points = rows.centred(rows.placed_rows(slice(0, rows.n_rows))).astype(np.float32)
         halves = half_squares(points)
         self.columns = np.vstack([points.T, halves, np.ones(len(points))]).astype(np.float32)
         self.radius = float(np.sqrt(2 * halves.max())) * (1 + 2.0**-20)

@@ -48,11 +48,14 @@ def euclidean_norms(X, units, norms):
 
 
 @kernel
-def offer(i, X, norms, query, unit, metric, groups, group, lanes, distances, indices):
-    """Insert row i into a list sorted by (distance, index) unless it is too far or of the query's group."""
+def offer(i, place, X, norms, query, unit, metric, groups, group, lanes, distances, indices):
+    """Insert row i, at ``place`` in X, into a list sorted by (distance, index).
+
+    Not if it is too far, or of the query's group.
+    """
     if group >= 0 and groups[i] == group:
         return
-    distance = measure(X[i], query, norms[i] if metric == COSINE else unit, metric, lanes)
+    distance = measure(X[place], query, norms[place] if metric == COSINE else unit, metric, lanes)
     p = distances.size - 1
     if distance > distances[p] or (distance == distances[p] and i > indices[p]):
         return
@@ -81,29 +84,31 @@ def any_below(limit, offsets, scores):
 
 
 @kernel
-def first_ceiling(scores, offsets, first, step, X, norms, query, unit, metric, groups, group, lanes, bounds, rows):
+def first_ceiling(
+    scores, offsets, numbers, apart, X, norms, query, unit, metric, groups, group, lanes, bounds, places
+):  # fmt: skip
     """A distance within which as many rows of a block lie as there are ``bounds``: of those with the least.
 
     Infinite where the block has too few. Without it the first rows of a search would all be measured.
     """
     bounds[:] = np.inf
     for j in range(scores.size):
-        bound, i = offsets[j] - scores[j], first + step * j
-        if not bound < bounds[-1] or (group >= 0 and groups[i] == group):
+        bound = offsets[j] - scores[j]
+        if not bound < bounds[-1] or (group >= 0 and groups[numbers[j]] == group):
             continue
         p = bounds.size - 1
         while p > 0 and bounds[p - 1] > bound:
             bounds[p] = bounds[p - 1]
-            rows[p] = rows[p - 1]
+            places[p] = places[p - 1]
             p -= 1
         bounds[p] = bound
-        rows[p] = i
+        places[p] = j if apart else numbers[j]
     if bounds[-1] == np.inf:
         return np.inf
     farthest = 0.0
-    for i in rows:
-        divisor = norms[i] if metric == COSINE else unit
-        farthest = max(farthest, measure(X[i], query, divisor, metric, lanes))
+    for place in places:
+        divisor = norms[place] if metric == COSINE else unit
+        farthest = max(farthest, measure(X[place], query, divisor, metric, lanes))
     return farthest
 
 
@@ -111,8 +116,8 @@ def first_ceiling(scores, offsets, first, step, X, norms, query, unit, metric, g
 def offer_near(
     scores,
     offsets,
-    first,
-    step,
+    numbers,
+    apart,
     gains,
     bases,
     X,
@@ -125,18 +130,19 @@ def offer_near(
     distances,
     indices,
 ):
-    """Offer to each query the rows ``first, first + step, ...`` of a block that may be near enough.
+    """Offer to each query the rows of a block, of these ``numbers``, that may be near enough.
 
+    They are all of X, in this order, where they stand ``apart``; otherwise X holds each at its number.
     ``offsets[j] - scores[r, j] + bases[r]`` is never more than ``gains[r]`` times the measured distance.
     """
     lanes = np.empty(N_LANES)
-    bounds, rows = np.empty(indices.shape[1], dtype=np.float32), np.empty(indices.shape[1], dtype=np.int64)
+    bounds, places = np.empty(indices.shape[1], dtype=np.float32), np.empty(indices.shape[1], dtype=np.int64)
     for r in range(scores.shape[0]):
         query, found, sums, ceiling = Q[r], indices[r], distances[r], np.inf
         if sums[-1] == np.inf:
             ceiling = first_ceiling(
-                scores[r], offsets, first, step, X, norms, query, units[r], metric, groups, query_groups[r], lanes,
-                bounds, rows,
+                scores[r], offsets, numbers, apart, X, norms, query, units[r], metric, groups, query_groups[r],
+                lanes, bounds, places,
             )  # fmt: skip
         limit = limit_of(min(sums[-1], ceiling), gains[r], bases[r])
         for start in range(0, scores.shape[1], CHUNK):
@@ -144,23 +150,28 @@ def offer_near(
             if not any_below(limit, offsets[start:stop], scores[r, start:stop]):
                 continue
             for j in range(start, stop):
-                i = first + step * j
+                i = numbers[j]
                 # Nothing is nearer than zero: more duplicates of the query need no measuring.
                 if offsets[j] - scores[r, j] > limit or (sums[-1] == 0.0 and i > found[-1]):
                     continue
-                offer(i, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
+                place = j if apart else np.int64(i)
+                offer(i, place, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
                 limit = limit_of(min(sums[-1], ceiling), gains[r], bases[r])
 
 
 @kernel
-def offer_listed(candidates, X, norms, Q, units, metric, groups, query_groups, distances, indices):
-    """Offer to each query its own list of rows; -1 stands for none."""
+def offer_listed(places, numbers, X, norms, Q, units, metric, groups, query_groups, distances, indices):
+    """Offer to each query its own list of rows by their places in X; -1 stands for none.
+
+    Without ``numbers`` of the rows in X, a row's number is its place.
+    """
     lanes = np.empty(N_LANES)
-    for r in range(candidates.shape[0]):
+    for r in range(places.shape[0]):
         query, found, sums = Q[r], indices[r], distances[r]
-        for i in candidates[r]:
-            if i >= 0:
-                offer(i, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
+        for place in places[r]:
+            if place >= 0:
+                i = np.int64(numbers[place]) if numbers.size else np.int64(place)
+                offer(i, place, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
 
 
 @kernel

@@ -6,19 +6,19 @@ distances, which exact codes build on as well.
 """
 
 from nearboost.neighbors.clustering import Clusters, cluster_classes, cluster_means, k_means, nearest_centers
-from nearboost.neighbors.exact import (
+from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
+from nearboost.neighbors.repair import repair_graph
+from nearboost.neighbors.rows import MeasuredRows
+from nearboost.neighbors.ruler import (
     METRICS,
     ROUNDING,
     UNDERFLOW,
     MeasuredQueries,
-    MeasuredRows,
     half_squares,
     largest_values,
     powers_of_two,
     row_norms,
 )
-from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
-from nearboost.neighbors.repair import repair_graph
 from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod, check_method, find_method
 
 __all__ = [

@@ -10,15 +10,9 @@ from numpy.typing import NDArray
 
 from nearboost.base.rows import RowSource
 from nearboost.base.threads import count_threads
-from nearboost.neighbors.exact import (
-    FAR,
-    METRICS,
-    NO_ROW,
-    QUERIES_PER_PIECE,
-    ExactSearch,
-    MeasuredRows,
-    empty_lists,
-)
+from nearboost.neighbors.exact import QUERIES_PER_PIECE, ExactSearch, Lists, cut
+from nearboost.neighbors.rows import MeasuredRows
+from nearboost.neighbors.ruler import FAR, METRICS, NO_ROW
 
 LINKS = 32
 CONSTRUCTION_BREADTH = 80
@@ -37,11 +31,11 @@ class HNSW:
         self.rows = rows
         faiss = import_faiss()
         metric = faiss.METRIC_L1 if rows.metric == "l1" else faiss.METRIC_L2
-        self.index = faiss.IndexHNSWFlat(rows.X.shape[1], LINKS, metric)
+        self.index = faiss.IndexHNSWFlat(rows.n_features, LINKS, metric)
         self.index.hnsw.efConstruction = CONSTRUCTION_BREADTH
         with faiss_threads(1):  # with several, the graph would depend on who comes first
-            for start in range(0, len(rows.X), QUERIES_PER_PIECE):
-                self.index.add(nodes(rows, rows.measured(slice(start, start + QUERIES_PER_PIECE))))
+            for part in cut(rows.n_rows, QUERIES_PER_PIECE):
+                self.index.add(nodes(rows, rows.placed_rows(part)))
 
     def search(
         self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
@@ -50,13 +44,13 @@ class HNSW:
         rows, n_queries = self.rows, Q.n_rows
         # A query's own group may take up candidates, so as many more are asked for.
         largest_group = int(np.unique(groups, return_counts=True)[1].max(initial=0))
-        n_candidates = min(len(rows.X), k + SPARE + min(largest_group, MOST_OF_A_GROUP))
+        n_candidates = min(rows.n_rows, k + SPARE + min(largest_group, MOST_OF_A_GROUP))
         self.index.hnsw.efSearch = max(SEARCH_BREADTH, 2 * n_candidates)
-        indices, distances = empty_lists(n_queries, k)
+        lists = Lists.empty(n_queries, k)
+        indices, distances = lists.indices, lists.sums
         with faiss_threads(1 if forked() else count_threads(rows.n_jobs)):
-            for start in range(0, n_queries, QUERIES_PER_PIECE):
-                piece = slice(start, min(start + QUERIES_PER_PIECE, n_queries))
-                queries = rows.queries(Q.part(piece), query_groups[piece], start)
+            for piece in cut(n_queries, QUERIES_PER_PIECE):
+                queries = rows.queries(Q.part(piece), query_groups[piece], piece.start)
                 with np.errstate(over="ignore"):  # what overflows is far
                     placed = queries.measured * (queries.units / rows.unit)[:, np.newaxis]
                 _, candidates = self.index.search(nodes(rows, placed), n_candidates)

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.rows import row_source
-from nearboost.neighbors.exact import ExactSearch, powers_of_two
+from nearboost.neighbors.exact import ExactSearch
 from nearboost.neighbors.graph import Neighbors
+from nearboost.neighbors.ruler import powers_of_two
 from nearboost.neighbors.search import NeighborSearch, count_others, find_method, own_groups
 
 FEW = 0.01  # of the rows: so many may be searched for the sake of a spare column

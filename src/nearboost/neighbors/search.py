@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearboost.base.rows import RowSource, row_source
-from nearboost.base.validation import check_choice, check_map, is_mapped
+from nearboost.base.rows import RowSource, first_not_finite, is_readable_map, overflown, row_source
+from nearboost.base.validation import check_choice, check_map, check_positive, is_mapped
 from nearboost.neighbors.approximate import HNSW
-from nearboost.neighbors.exact import METRICS, NO_ROW, ExactSearch, MeasuredRows, empty_lists
+from nearboost.neighbors.exact import ExactSearch, Lists
 from nearboost.neighbors.graph import Neighbors
+from nearboost.neighbors.rows import LOOK_BYTES, MeasuredRows
+from nearboost.neighbors.ruler import METRICS, NO_ROW
 
 SPARE_COLUMNS = 2  # one row in 4,000 loses more of 13 neighbours when 1% of the rows go
 
@@ -88,8 +90,8 @@ class NeighborSearch:
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        The rows to search, dense and finite. A memory-mapped file is kept and read where it is; searching reads
-        its size before each block, and refuses a file that was cut short.
+        The rows to search, dense and finite. A memory-mapped file is read where it is, in blocks, and refused once
+        it was cut short. float16 rows stay as they are.
     metric : {"l2", "cosine", "l1"}, default="l2"
         Distance between rows: Euclidean, 1 − cos, or Manhattan.
     method : {"exact", "hnsw"}, default="exact"
@@ -102,6 +104,10 @@ class NeighborSearch:
     copy : bool, default=True
         Copy rows that lie in memory, so that nobody can change them later. False saves that memory, n_rows x
         n_features numbers beside the float32 ones that an exact search makes; then leave ``X`` alone.
+    memory : float or None, default=None
+        Bytes to work in, beside rows that lie in memory and what is found; None means half of what is free. Where
+        an exact search has not enough for float32 numbers of all rows, and for all rows of a mapped file, it makes
+        them anew for each part of the queries. Results do not depend on it.
 
     Examples
     --------
@@ -120,13 +126,17 @@ class NeighborSearch:
         n_jobs: int | None = None,
         verbose: int = 0,
         copy: bool = True,
+        memory: float | None = None,
     ) -> None:
         check_choice("metric", metric, METRICS)
         check_method("method", method, metric)
+        check_positive("memory", memory, optional=True)
         rows = as_rows(X)
+        if not len(rows):
+            raise ValueError("There are no rows to search; give one at least.")
         if copy and np.may_share_memory(rows, X) and not is_mapped(rows):
             rows = rows.copy()
-        self.rows = MeasuredRows(rows, metric, n_jobs, verbose)
+        self.rows = MeasuredRows(rows, metric, n_jobs, verbose, memory)
         self.method = method
         _ = self._backend  # made now, not with the first query
 
@@ -189,9 +199,10 @@ class NeighborSearch:
             Indices and distances; where there was none, row 0 at an infinite distance.
         """
         queries = self.rows.queries(as_rows(Q), np.full(len(Q), -1, dtype=np.int32))
-        indices, distances = empty_lists(*candidates.shape)
-        self.rows.keep_nearest(candidates, queries, np.empty(0, dtype=np.int32), indices, distances)
-        return Neighbors(np.where(indices == NO_ROW, 0, indices), self.rows.to_distances(distances, queries.units))
+        found = Lists.empty(*candidates.shape)
+        self.rows.keep_nearest(candidates, queries, np.empty(0, dtype=np.int32), found.indices, found.sums)
+        distances = self.rows.to_distances(found.sums, queries.units)
+        return Neighbors(np.where(found.indices == NO_ROW, 0, found.indices), distances)
 
     def graph(self, k: int, groups: ArrayLike | None = None, *, spare_columns: bool = False) -> Neighbors:
         """The k nearest other rows of each row; duplicates of a row count as others.
@@ -241,17 +252,22 @@ class NeighborSearch:
 
 
 def as_rows(X: ArrayLike) -> NDArray[Any]:
-    """A C-contiguous float32 or float64 matrix, copied only if it is not one already."""
+    """A matrix of finite numbers: C-contiguous float16, float32 or float64, or a mapped file as it is."""
     check_map(X)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
             f"Rows must form a matrix, not an array of {X.ndim} dimensions; use X.reshape(n_rows, -1)."
         )
-    rows = np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-    finite = np.isfinite(rows).all(axis=1)
-    if not finite.all():
-        raise ValueError(f"Row {int(np.argmin(finite))} holds NaN or infinity; drop it or fill in numbers.")
+    if is_readable_map(X):
+        return X  # what is not finite is found as it is read
+    kept = X.dtype in (np.float16, np.float32, np.float64)
+    rows = np.ascontiguousarray(X, dtype=X.dtype if kept else np.float64)
+    for start, block in row_source(rows).blocks(LOOK_BYTES):
+        place = first_not_finite(block)
+        if place is not None:
+            cure = overflown(rows, block[place]) or "drop it or fill in numbers"
+            raise ValueError(f"Row {start + place} holds NaN or infinity; {cure}.")
     return rows
 
 
