@@ -222,6 +222,7 @@ def test_classes_are_edited(app, visitor):
     page.get_by_label("New class").fill("<b>odd</b>")
     page.keyboard.press("Enter")
     page.get_by_role("list", name="Classes", exact=True).get_by_text("<b>odd</b>").wait_for()
+    page.locator("input[name=name]:focus").wait_for()  # for the next one
     page.get_by_role("button", name="Rename diffuse").click()
     page.get_by_role("dialog").get_by_role("textbox").fill("smooth")
     page.keyboard.press("Enter")
@@ -229,6 +230,10 @@ def test_classes_are_edited(app, visitor):
     page.get_by_role("button", name="Delete smooth").click()
     page.get_by_role("button", name="Restore smooth").click()
     page.get_by_role("button", name="Delete smooth").wait_for()
+    page.get_by_role("button", name="Move granular up").click()
+    page.get_by_role("button", name="Move smooth up").and_(page.locator(":enabled")).wait_for()
+    page.get_by_role("button", name="Move granular down").press("Enter")
+    page.locator("[aria-label='Move granular down']:focus").wait_for()
     page.get_by_role("button", name="Move granular up").click()
     page.get_by_role("button", name="Move smooth up").and_(page.locator(":enabled")).wait_for()
     page.get_by_role("button", name="Merge smooth").click()

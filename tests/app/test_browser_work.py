@@ -97,6 +97,33 @@ def test_pages_can_be_read(app, browser, scheme):
     assert [url for url in visitor.asked if not url.startswith((visitor.origin, "blob:"))] == []
 
 
+def test_what_is_shown_is_what_is_asked_for(app, browser):
+    """A well that was chosen is shown at once, so that no key labels cells of the wells before."""
+    visitor = visited(browser, app)
+    page = visitor.open("/gallery")
+    page.wait_for_selector(READY)
+    page.locator("#from").select_option("demo A02")
+    page.locator(".crop:focus").wait_for()
+    wells = page.locator(".crop").evaluate_all(
+        "(all) => [...new Set(all.map((one) => one.ariaLabel.split(', ')[1]))]"
+    )
+    assert wells == ["A02"]
+    there = page.locator(".crop").count()
+    page.keyboard.press("a")
+    with page.expect_response("**/api/label") as answered:
+        page.keyboard.press("1")
+    assert {one["image"] for one in answered.value.json()["labels"]} == {2}
+    assert len(answered.value.json()["labels"]) == there
+    page.locator("#from").focus()
+    for well in ("A03", "A04"):  # keys walk on in the list
+        with page.expect_response("**/api/gallery?*") as answered:
+            page.keyboard.press("ArrowDown")
+        assert {one["well"] for one in answered.value.json()["cells"]} == {well}
+        page.locator("#from:focus").wait_for()
+    visitor.context.close()
+    assert visitor.told == []
+
+
 def test_pictures_are_dragged_to_a_class(app, browser):
     visitor = visited(browser, app)
     page = visitor.open("/gallery")

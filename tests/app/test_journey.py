@@ -179,7 +179,7 @@ def test_all_of_it_without_a_mouse(screen, truth, visitor):
         page = visitor.enter(server.stdout.readline().strip())
         follow(page, "Classes")
         for name in NAMES.values():
-            tab_to(page, "New class")
+            page.locator("input[name=name]:focus").wait_for()  # of a new class, also after the one before
             page.keyboard.type(name)
             page.keyboard.press("Enter")
             if name == NAMES["1"]:

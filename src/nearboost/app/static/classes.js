@@ -4,13 +4,19 @@ import { ask, element, facts, swatch, whenLabelsChange, write } from "./app.js";
 const { present, deleted, colours } = facts();
 const counted = (n) => `${n.toLocaleString()} ${n === 1 ? "label" : "labels"}`;
 
-async function change(path, body) {
-  if (await write(`/api/classes/${path}`, body)) location.reload();
+// The page is drawn anew after each change; the focus comes back to where it was.
+const FOCUS = "focus-of-classes";
+const nameOf = (one) => one.getAttribute("aria-label") ?? one.name;
+
+async function change(path, body, focus = nameOf(document.activeElement)) {
+  if (!(await write(`/api/classes/${path}`, body))) return;
+  sessionStorage.setItem(FOCUS, focus);
+  location.reload();
 }
 
 document.getElementById("add").addEventListener("submit", (event) => {
   event.preventDefault();
-  change("add", { name: event.target.elements.name.value });
+  change("add", { name: event.target.elements.name.value }, "name");
 });
 
 function move(place, by) {
@@ -65,5 +71,9 @@ document.getElementById("gone").hidden = !deleted.length;
 document.getElementById("deleted").append(...deleted.map((one) => element("li", {},
   swatch(one), element("bdi", { class: "name" }, one.name), element("span", { class: "quiet" }, counted(one.labels)),
   element("button", { type: "button", "aria-label": `Restore ${one.name}`, onclick: () => change("restore", { class: one.id }) }, "Restore"))));
+
+const before = sessionStorage.getItem(FOCUS) ?? (present.length ? "" : "name");
+sessionStorage.removeItem(FOCUS);
+Array.from(document.querySelectorAll("main :is(button, input, select)")).find((one) => before && nameOf(one) === before)?.focus();
 
 whenLabelsChange(() => location.reload());

@@ -14,6 +14,8 @@ let current = 0;
 let chosen = new Set();
 let seed = 0;
 let model = null;
+let asked = 0;
+let byKeys = false;
 
 // What to look for.
 
@@ -21,11 +23,11 @@ function draw() {
   KIND.replaceChildren(...facts().kinds.map((kind) => element("option", { value: kind }, TITLES[kind])));
   WELL.replaceChildren(element("option", { value: "" }, "all wells"),
     ...facts().wells.map(({ plate, well }) => element("option", { value: JSON.stringify([plate, well]) }, `${plate} ${well}`.trim())));
-  const asked = new URLSearchParams(location.search);
-  if (facts().kinds.includes(asked.get("kind"))) KIND.value = asked.get("kind");
-  if (asked.get("well")) WELL.value = JSON.stringify([asked.get("plate") ?? "", asked.get("well")]);
-  if (asked.get("labelled")) LABELLED.checked = true;
-  drawClasses(asked.get("class"));
+  const wanted = new URLSearchParams(location.search);
+  if (facts().kinds.includes(wanted.get("kind"))) KIND.value = wanted.get("kind");
+  if (wanted.get("well")) WELL.value = JSON.stringify([wanted.get("plate") ?? "", wanted.get("well")]);
+  if (wanted.get("labelled")) LABELLED.checked = true;
+  drawClasses(wanted.get("class"));
 }
 
 function drawClasses(wanted) {
@@ -38,29 +40,28 @@ function drawClasses(wanted) {
 }
 
 function question() {
-  const asked = new URLSearchParams({ kind: KIND.value, n: N.value, seed: String(seed) });
-  if (!document.getElementById("class-box").hidden) asked.set("class", CLASS.value);
+  const found = new URLSearchParams({ kind: KIND.value, n: N.value, seed: String(seed) });
+  if (!document.getElementById("class-box").hidden) found.set("class", CLASS.value);
   if (WELL.value) {
     const [plate, well] = JSON.parse(WELL.value);
-    asked.set("plate", plate);
-    asked.set("well", well);
+    found.set("plate", plate);
+    found.set("well", well);
   }
-  if (LABELLED.checked) asked.set("labelled", "1");
+  if (LABELLED.checked) found.set("labelled", "1");
   if (KIND.value === "similar" && model) {
-    asked.set("image", String(model.image));
-    asked.set("object", String(model.object));
+    found.set("image", String(model.image));
+    found.set("object", String(model.object));
   }
-  return asked;
+  return found;
 }
 
 async function fetchCells() {
   if (!facts().described) return describe();
-  if (KIND.value === "similar") {
-    model = pick()[0] ?? model;
-    if (!model) return say("Choose a cell first; then ask for cells like it.");
-  }
+  if (KIND.value === "similar" && !model) return say("Choose a cell first; then ask for cells like it.");
+  asked += 1;
+  const turn = asked;
   const found = await read(`/api/gallery?${question()}`);
-  if (!found) return null;
+  if (!found || turn !== asked) return null; // another question was asked in the meantime
   cells = found.cells;
   current = 0;
   chosen = new Set();
@@ -257,21 +258,33 @@ function drop(one, event) {
 }
 
 const open = (cell) => { if (cell) location.href = `/fields/${cell.image}?cell=${cell.object}`; };
-const similar = () => { KIND.value = "similar"; drawClasses(); fetchCells(); };
+const remember = () => { if (KIND.value === "similar") model = pick()[0] ?? model; };
+const similar = () => { KIND.value = "similar"; remember(); drawClasses(); fetchCells(); };
 
 async function more() {
   seed += 1;
+  remember();
   await fetchCells();
-  if (crops.firstElementChild) crops.firstElementChild.focus();
+  crops.firstElementChild?.focus();
 }
 
-KIND.addEventListener("change", () => drawClasses());
-document.getElementById("query").addEventListener("submit", (event) => { event.preventDefault(); more(); });
+// What is shown is always what is asked for. Keys walk on in a list of choices; after a click they are for the pictures.
+const query = document.getElementById("query");
+query.addEventListener("keydown", () => { byKeys = true; });
+query.addEventListener("pointerdown", () => { byKeys = false; });
+query.addEventListener("change", async (event) => {
+  if (event.target === KIND) {
+    remember();
+    drawClasses();
+  }
+  await fetchCells();
+  if (!byKeys) crops.firstElementChild?.focus();
+});
+query.addEventListener("submit", (event) => { event.preventDefault(); more(); });
 document.getElementById("confirm").addEventListener("click", confirmAll);
 whenLabelsChange(async () => {
-  const asked = new URLSearchParams(question());
   drawClasses();
-  await again(asked);
+  await again();
 });
 
 // What holds now of the cells that are shown; the pictures stay.
