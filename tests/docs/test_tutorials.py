@@ -1,0 +1,70 @@
+"""Tutorials are followed to the letter; what they show is there."""
+
+import re
+
+import pytest
+
+from benchmarks.tutorials import BLOCK, PAGES, follow, stands_in
+from docs.building import ROOT, script
+
+NAMES = sorted(path.stem for path in PAGES.glob("*.md") if path.stem != "index")
+choosing = script("choosing.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_tutorial_says_what_happens(name, tmp_path):
+    steps = list(follow(PAGES / f"{name}.md", tmp_path))
+    assert len(steps) > 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pictures_of_a_tutorial_are_there_and_have_words(name):
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[([^\]]*)\]\(\.\./(\S+)\)", page)
+    assert len(pictures) >= 3
+    assert all(len(words) > 20 and (ROOT / "docs" / file).is_file() for words, file in pictures)
+    taken = [block["target"] for block in BLOCK.finditer(page) if block["target"]]
+    assert taken == [file for _, file in pictures if "tutorial-" in file]
+
+
+def test_blocks_of_a_page_are_run_in_order(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 6\n```\n\n```sh\necho 12 > n\n```\n\n```python\nprint(open('n').read(), x)\n```\n")
+    assert [step.printed for step in follow(page, tmp_path)] == ["", "", "12\n 6\n"]
+
+
+@pytest.mark.parametrize(("said", "fails"), [("12 …", False), ("1 2", True)])
+def test_what_is_not_printed_is_told(tmp_path, said, fails):
+    page = tmp_path / "page.md"
+    page.write_text(f"```sh\necho 12 eggs\n```\n\n```text\n{said}\n```\n")
+    if fails:
+        with pytest.raises(AssertionError, match=r"page\.md: .* is not in"):
+            list(follow(page, tmp_path))
+    else:
+        assert len(list(follow(page, tmp_path))) == 1
+
+
+def test_a_command_that_fails_is_told(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```sh\necho why\nfalse\necho never\n```\n")
+    with pytest.raises(AssertionError, match="why"):
+        list(follow(page, tmp_path))
+
+
+def test_lines_may_be_broken_anywhere():
+    assert stands_in("a … of b c", "so a\n piece of  b\nc.")
+    assert not stands_in("a … of b d", "so a\n piece of  b\nc.")
+
+
+def test_chooser_is_up_to_date():
+    assert choosing.DRAWING.read_text(encoding="utf-8") == choosing.draw(), "run: python docs/choosing.py"
+
+
+def test_chooser_names_what_there_is():
+    import nearboost
+
+    methods = [way.method for ways in choosing.QUESTIONS.values() for way in ways if way.note]
+    classes = {name for method in methods for name in re.findall(r"[A-Z]\w*[a-z]\w*", method)}
+    assert len(classes) >= 6
+    assert all(hasattr(nearboost, name) for name in classes)
