@@ -44,7 +44,11 @@ QUESTIONS = {
         Way("more, or larger than memory", "SLNDClassifier", "linear, block by block; or N3 with prototypes"),
     ],
     "What else must hold?": [
-        Way("few prototypes, fast answers", "N3Classifier(n_prototypes=…)", "or NearBoostClassifier(n_prototypes=…)"),
+        Way(
+            "few prototypes, fast answers",
+            "N3Classifier(n_prototypes=…)",
+            "or NearBoostClassifier(n_prototypes=…)",
+        ),
         Way("rows are added and forgotten", "N3Classifier", "to the bit what a new fit would give"),
         Way("one worth for each example", "MLNNClassifier", "one weight for all classes; takes kernels"),
         Way("codes as new features", "INNCoder, INNClassifier", "a row as a short sum of others"),
@@ -84,8 +88,9 @@ def draw() -> str:
 def draw_way(way: Way, y: float, middle: float) -> list[str]:
     """An answer, the line to it, and where it leads."""
     level = y + ROW / 2
+    bend = f"{ANSWER - 20},{middle:g} {ANSWER - 40},{level:g}"
     drawn = [
-        f'<path d="M{QUESTION + 180},{middle:g} C{ANSWER - 20},{middle:g} {ANSWER - 40},{level:g} {ANSWER - 6},{level:g}"/>',
+        f'<path d="M{QUESTION + 180},{middle:g} C{bend} {ANSWER - 6},{level:g}"/>',
         label("text", ANSWER, level + 5, way.answer),
     ]
     if way.note:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
+
 from textures import write_known
 
 FOLDER = Path("demo_output")

@@ -1,7 +1,7 @@
 """Small images of five kinds of texture, drawn with a seed, to try the commands on.
 
-`python examples/textures.py FOLDER` writes ``FOLDER/known/KIND/*.png``, 60 a kind, whose labels are the names of their
-folders, and ``FOLDER/new/*.png``, 10 a kind without labels.
+`python examples/textures.py FOLDER` writes ``FOLDER/known/KIND/*.png``, 60 a kind, whose labels are the names of
+their folders, and ``FOLDER/new/*.png``, 10 a kind without labels.
 """
 
 import argparse

@@ -3,8 +3,9 @@
 import re
 
 import pytest
-
 from benchmarks.tutorials import BLOCK, PAGES, follow, stands_in
+
+import nearboost
 from docs.building import ROOT, script
 
 NAMES = sorted(path.stem for path in PAGES.glob("*.md") if path.stem != "index")
@@ -30,7 +31,9 @@ def test_pictures_of_a_tutorial_are_there_and_have_words(name):
 
 def test_blocks_of_a_page_are_run_in_order(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("```python\nx = 6\n```\n\n```sh\necho 12 > n\n```\n\n```python\nprint(open('n').read(), x)\n```\n")
+    page.write_text(
+        "```python\nx = 6\n```\n\n```sh\necho 12 > n\n```\n\n```python\nprint(open('n').read(), x)\n```\n"
+    )
     assert [step.printed for step in follow(page, tmp_path)] == ["", "", "12\n 6\n"]
 
 
@@ -62,8 +65,6 @@ def test_chooser_is_up_to_date():
 
 
 def test_chooser_names_what_there_is():
-    import nearboost
-
     methods = [way.method for ways in choosing.QUESTIONS.values() for way in ways if way.note]
     classes = {name for method in methods for name in re.findall(r"[A-Z]\w*[a-z]\w*", method)}
     assert len(classes) >= 6

@@ -4,7 +4,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
