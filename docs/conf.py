@@ -36,8 +36,7 @@ autodoc_typehints = "none"
 # MathJax lies in the site: no page asks another host.
 MATHJAX = "tex-svg-full.js"
 html_static_path = [
-    "_static",
-    *(str(file.locate()) for file in metadata.files("sphinx-mathjax-offline") or () if file.name == MATHJAX),
+    str(file.locate()) for file in metadata.files("sphinx-mathjax-offline") or () if file.name == MATHJAX
 ]
 mathjax_path = MATHJAX
 
