@@ -16,6 +16,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_templates", "generated/api/*.md"]
 templates_path = ["_templates"]
@@ -32,6 +33,7 @@ numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 default_role = "py:obj"
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # or long names are cut off beside the page
 
 # MathJax lies in the site: no page asks another host.
 MATHJAX = "tex-svg-full.js"
@@ -40,9 +42,29 @@ html_static_path = [
 ]
 mathjax_path = MATHJAX
 
+# Each script of the gallery runs, and API pages list the scripts that use what they are about.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "generated/gallery",
+    "backreferences_dir": "generated/uses",
+    "doc_module": ("nearboost",),
+    "reference_url": {"nearboost": None},
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "image_srcset": ["2x"],
+    "subsection_order": [f"../examples/gallery/{name}" for name in ("votes", "trust", "methods")],
+    "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (400, 280),
+    "parallel": True,
+    "only_warn_on_example_error": False,
+}
+
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+html_css_files = ["site.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"nearboost {release}"
 html_theme_options = {

@@ -201,7 +201,7 @@ class CodeDisplay:
         axes.scatter(path[0, 0], path[0, 1], marker="*", s=160, color=FOR, zorder=3, label="the row")
         across, up = self.weights @ picked
         axes.scatter(across, up, marker="x", s=60, color="black", zorder=4, label="sum of the code")
-        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_aspect("equal")
         axes.legend(frameon=False, fontsize="small")
 
 
