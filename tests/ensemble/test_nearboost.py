@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearboost import N3Classifier, NearBoostClassifier
+from nearboost.ensemble import learning, scaling
 from nearboost.models import load, save
 
 FAILURES = {
@@ -236,6 +237,19 @@ def test_angles_are_compared_where_lengths_tell_nothing(settings, tmp_path):
     save(model, tmp_path / "model.nb")
     np.testing.assert_array_equal(load(tmp_path / "model.nb").decision_function(Q), scores)
     np.testing.assert_array_equal(NearBoostClassifier(**settings, n_jobs=1).fit(X, y).decision_function(Q), scores)
+
+
+def test_angles_of_long_rows_are_tried_too(monkeypatch):
+    """In all of the components, where the first of them do not tell enough."""
+    monkeypatch.setattr(learning, "WIDE", 30)
+    monkeypatch.setattr(learning, "ENOUGH_COMPONENTS", 25)
+    monkeypatch.setattr(scaling, "ENOUGH_COMPONENTS", 25)
+    model = NearBoostClassifier().fit(*of_any_brightness(400, 0))
+    tried = {candidate for step, candidate, _ in model.report_.tried if step == "metric, one fold"}
+    on_sphere = {candidate.split(",")[0] for candidate in tried if candidate.endswith("on a sphere")}
+    assert on_sphere == {"linear", "wide"}
+    assert model.report_.chosen["metric"].startswith("wide")
+    assert model.report_.chosen["metric"].endswith("on a sphere")
 
 
 def test_a_file_from_before_compares_lengths(tmp_path):

@@ -31,6 +31,10 @@ SCALING_RIDGES = (0.1, 0.01)
 RANKS_MUST_GAIN = 0.98  # of the best other's log-loss
 FEW_ROWS = 300  # below which all folds judge every metric
 SCREENED_ROWS = 1_000
+FLAT = (
+    "linear",
+    "wide",
+)  # spaces whose rows may be divided by their length; those of a kernel have one of their own
 SPHERE_FROM = 20  # coordinates: of a few, the length that is lost may be what tells classes apart
 MOST_CODES = 200_000  # rows times classes, up to which multinomial regression takes as long as the rest
 Indices = NDArray[np.int64]
@@ -220,17 +224,20 @@ class CrossFit:
     def choose_metric(self) -> tuple[Metric, NDArray[np.float32]]:
         """The metric with the least log-loss of vote and residual, and these on all folds.
 
-        All are tried on some rows of one fold, and the best that is not of the kernel once more with rows of
-        length 1: of pixels and their like, angles tell more than lengths. The best two are tried on all folds.
+        All are tried on some rows of one fold, and the best of each flat space once more with rows of length 1: of
+        pixels and their like, angles tell more than lengths. The best two are tried on all folds.
         """
         few, tried = len(self.data) < FEW_ROWS, [*METRICS, *WIDE_METRICS] if "wide" in self.spaces else [*METRICS]
         screened = self.folds if few else [self.folds[0][:SCREENED_ROWS]]
         step = "metric" if few else "metric, one fold"
         losses = self._losses(tried, screened, step)
-        flat = min((i for i, one in enumerate(tried) if one.space != "kernel"), key=lambda i: losses[i][0])
-        if self.spaces[tried[flat].space].width >= SPHERE_FROM:
-            tried.append(tried[flat]._replace(on_sphere=True))
-            losses += self._losses(tried[-1:], screened, step)
+        spheres = []
+        for space in FLAT:
+            own = [i for i, one in enumerate(tried) if one.space == space]
+            if own and self.spaces[space].width >= SPHERE_FROM:
+                best_of_space = tried[min(own, key=lambda i: losses[i][0])]
+                spheres.append(best_of_space._replace(on_sphere=True))
+        tried, losses = tried + spheres, losses + self._losses(spheres, screened, step)
         best = sorted(range(len(tried)), key=lambda i: losses[i][0])[:2]
         finalists = [tried[i] for i in best]
         full = [losses[i] for i in best] if few else self._losses(finalists, self.folds, "metric")

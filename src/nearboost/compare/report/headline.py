@@ -111,11 +111,11 @@ def _with_range(entry: Entry, entries: Sequence[Entry]) -> str:
 def _range(low: float, high: float) -> str:
     """A range of differences from the best in words.
 
-    >>> _range(-0.013, 0.009), _range(-0.033, -0.009)
-    ('between 1.3 points behind and 0.9 ahead', '0.9 to 3.3 points behind')
+    >>> _range(-0.013, 0.009), _range(-0.033, -0.009), _range(-0.02, 0.02)
+    ('between 1.3 points behind and 0.9 ahead', '0.9 to 3.3 points behind', 'within 2.0 points')
     """
-    if numbers.percent(low) == numbers.percent(high) == "0.0":
-        return "the same answers"
+    if numbers.percent(-low) == numbers.percent(high):
+        return f"within {numbers.percent(high)} points"
     if high <= 0:
         return f"{numbers.percent(-high)} to {numbers.percent(-low)} points behind"
     if low >= 0:
