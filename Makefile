@@ -55,12 +55,13 @@ docs: $(STAMP)
 	rm -rf site docs/generated
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto -d site/.doctrees docs site
 
-# Renew the lock file from pyproject.toml.
+# Renew the lock file from pyproject.toml. What PyTorch with CUDA needs besides is left to pip: a CPU wheel has none.
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet uv
 	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 		--extra dev --output-file requirements.lock pyproject.toml
+	sed -i.all -E '/^(cuda|nvidia|triton)/d' requirements.lock && rm requirements.lock.all
 	rm -rf $(VENV)-lock
 
 $(STAMP): pyproject.toml requirements.lock

@@ -62,3 +62,15 @@ def test_pages_are_given_back(tmp_path):
 def resident_file_pages():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("RssFile"))
+
+
+def test_half_precision_as_it_is_stored(tmp_path):
+    halves = X[:50].astype(np.float16)
+    np.save(tmp_path / "halves.npy", halves)
+    for rows in (halves, np.load(tmp_path / "halves.npy", mmap_mode="r")):
+        stored = row_source(rows).as_stored()
+        for source in (stored, row_source(rows).only(np.arange(50)).as_stored()):
+            assert source.part(slice(3, 9)).dtype == np.float16
+            np.testing.assert_array_equal(source.part(slice(3, 9)), halves[3:9])
+        assert row_source(rows).part(slice(3, 9)).dtype == np.float32
+    assert row_source(X).as_stored().part(slice(3, 9)).dtype == np.float64

@@ -6,6 +6,7 @@ comes as float32, which holds them exactly.
 
 import mmap
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ class RowSource:
         """Some rows that follow one another."""
         return self.take(np.arange(rows.start, rows.stop))
 
+    def as_stored(self) -> "RowSource":
+        """The same rows, of which float16 ones are read as such."""
+        stored = copy(self)
+        if self.X.dtype == np.float16:
+            stored.dtype = self.X.dtype
+        return stored
+
     def only(self, numbers: NDArray[np.integer]) -> "RowSource":
         """Some rows alone, given in rising order; none is read yet."""
         return SomeRows(self, numbers)
@@ -82,6 +90,10 @@ class SomeRows(RowSource):
     def take(self, rows: NDArray[np.integer]) -> Block:
         """See `RowSource`."""
         return self.source.take(self.numbers[rows])
+
+    def as_stored(self) -> RowSource:
+        """See `RowSource`."""
+        return SomeRows(self.source.as_stored(), self.numbers)
 
 
 class MappedRowSource(RowSource):

@@ -14,8 +14,8 @@ from nearboost.base.entries import Array, Choice, Labels, Misfit, Nullable
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_whole, validate_rows
 from nearboost.boosting.queries import Explanation
-from nearboost.boosting.state import ROWS, restore_search
-from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_method, find_method
+from nearboost.boosting.state import ROWS, SEARCH, restore_search
+from nearboost.neighbors import METRICS, Neighbors, NeighborSearch, check_method, find_method
 from nearboost.problem.classifier import DecidingClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
 from nearboost.problem.held_out import mark_rows
@@ -66,8 +66,9 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
         voter (the weighting of Philbin et al.).
     metric : {"l2", "cosine", "l1"}, default="l2"
         Distance between rows: Euclidean, 1 − cos, or Manhattan.
-    search : {"exact", "hnsw"}, default="exact"
-        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    search : {"exact", "hnsw", "gpu"}, default="exact"
+        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``. "gpu",
+        or "gpu:1" for the second, finds what "exact" finds and needs ``pip install "nearboost[gpu]"``.
     calibration : {"temperature", None}, default="temperature"
         How shares of the votes become probabilities: by a temperature that suits training rows voted on by others,
         which is found when probabilities are first asked for. None takes the shares themselves.
@@ -106,7 +107,7 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
             **CLASSES,
             "codes": Array("int64", ("n_voters",), low=0, below="n_classes"),
             "metric": Choice(*METRICS),
-            "search": Choice(*METHODS),
+            "search": SEARCH,
             "groups": Nullable(Labels("n_voters", distinct=False)),
             **ENTRIES,
         },

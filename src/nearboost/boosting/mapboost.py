@@ -83,8 +83,9 @@ class MAPBoostClassifier(WeightForAll):
         single-label ``y`` the posteriors of the classes are scaled to sum to 1.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the loss of each class's samples, as in scikit-learn.
-    search : {"exact", "hnsw"}, default="exact"
-        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    search : {"exact", "hnsw", "gpu"}, default="exact"
+        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``. "gpu",
+        or "gpu:1" for the second, finds what "exact" finds and needs ``pip install "nearboost[gpu]"``.
     vote_from : {"auto", "prototypes", "all"}, default="auto"
         Rows that queries are compared with: the prototypes alone or all training rows. "auto" means "prototypes"
         if ``n_prototypes`` is given, else "all".

@@ -57,8 +57,9 @@ class N3Classifier(WeightPerClass):
         An example is picked only if it votes on at least this many rows.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the loss of each class's samples, as in scikit-learn.
-    search : {"exact", "hnsw"}, default="exact"
-        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``.
+    search : {"exact", "hnsw", "gpu"}, default="exact"
+        How neighbours are found. "hnsw" is approximate and needs ``pip install "nearboost[approximate]"``. "gpu",
+        or "gpu:1" for the second, finds what "exact" finds and needs ``pip install "nearboost[gpu]"``.
     vote_from : {"auto", "prototypes", "all"}, default="auto"
         Rows that queries are compared with: the prototypes alone (all of them vote if they are fewer than
         ``n_neighbors``) or all training rows. "auto" means "prototypes" if ``n_prototypes`` is given, else "all".

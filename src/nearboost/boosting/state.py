@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from nearboost.base.device import DEVICE_NAMES
 from nearboost.base.entries import (
     Array,
     Choice,
@@ -29,12 +30,13 @@ from nearboost.base.entries import (
 )
 from nearboost.base.entries import Labels as ClassLabels
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
-from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_graph, find_method
+from nearboost.neighbors import METHODS, METRICS, Neighbors, NeighborSearch, check_graph, find_method, method_here
 from nearboost.problem.calibration import Calibration
 from nearboost.problem.given import check_kept
 from nearboost.problem.targets import ExampleWeights, Labels, TrainingSet
 from nearboost.votes import KERNELS, VOTE_WEIGHTS, CodeVotes, KernelVotes, PlainVotes, VoteRule
 
+SEARCH = Either(Choice(*METHODS), Text(12, DEVICE_NAMES))
 ROWS: dict[str, Spec] = {"rows": Array("float", ("n_voters", "n_features"), by_rows=True)}
 VOTERS: dict[str, Spec] = {
     "row_numbers": Array("int64", ("n_voters",), low=0, rising=True),
@@ -44,7 +46,7 @@ VOTERS: dict[str, Spec] = {
     "prior": Array("float64", ("n_columns",), low=0),
     "only_prototypes_vote": Flag(),
     "metric": Choice(*METRICS),
-    "search": Choice(*METHODS),
+    "search": SEARCH,
     "vote_rule": Choice("plain", "kernel", "density", "inn"),
     "vote_kind": Choice(*VOTE_WEIGHTS, *KERNELS, None),
     "sigma": Nullable(Either(Choice("sqrt"), Number(low=0))),
@@ -243,8 +245,10 @@ def restore_vote_rule(state: Mapping[str, Any], n_jobs: int | None) -> VoteRule:
 
 def restore_search(state: Mapping[str, Any], n_jobs: int | None, verbose: int = 0) -> NeighborSearch:
     """A search over the rows, which are nobody else's."""
-    how = {"method": state["search"], "n_jobs": n_jobs, "verbose": verbose}
-    return NeighborSearch(state["rows"], state["metric"], copy=False, **how)
+    method = method_here(state["search"])
+    return NeighborSearch(
+        state["rows"], state["metric"], method=method, n_jobs=n_jobs, verbose=verbose, copy=False
+    )
 
 
 def restore_training(model: Any, state: Mapping[str, Any]) -> None:

@@ -19,7 +19,14 @@ from nearboost.neighbors.ruler import (
     powers_of_two,
     row_norms,
 )
-from nearboost.neighbors.search import METHODS, NeighborSearch, SearchMethod, check_method, find_method
+from nearboost.neighbors.search import (
+    METHODS,
+    NeighborSearch,
+    SearchMethod,
+    check_method,
+    find_method,
+    method_here,
+)
 
 __all__ = [
     "METHODS",
@@ -42,6 +49,7 @@ __all__ = [
     "k_means",
     "keep_rows",
     "largest_values",
+    "method_here",
     "nearest_centers",
     "powers_of_two",
     "repair_graph",

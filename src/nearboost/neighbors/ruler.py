@@ -205,12 +205,17 @@ def row_norms(X: NDArray[Any], first: int = 0) -> NDArray[np.float64]:
 
     norms = np.empty(len(X))
     kernels.euclidean_norms(X, powers_of_two(largest_values(X)), norms)
+    refuse_zero_norms(norms, first)
+    return norms
+
+
+def refuse_zero_norms(norms: NDArray[np.float64], first: int = 0) -> None:
+    """Refuse rows without a direction."""
     if not norms.all():
         raise ValueError(
             f"Row {first + np.flatnonzero(norms == 0)[0]} is all zeros and has no direction; "
             "drop it or use metric='l2' instead of 'cosine'."
         )
-    return norms
 
 
 def largest_values(X: NDArray[Any]) -> NDArray[np.float64]:

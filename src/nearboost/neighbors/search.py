@@ -6,10 +6,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.device import is_device_name, open_device
+from nearboost.base.errors import warn_caller
 from nearboost.base.rows import RowSource, first_not_finite, is_readable_map, overflown, row_source
 from nearboost.base.validation import check_choice, check_map, check_positive, is_mapped
 from nearboost.neighbors.approximate import HNSW
 from nearboost.neighbors.exact import ExactSearch, Lists
+from nearboost.neighbors.gpu import GPUSearch
 from nearboost.neighbors.graph import Neighbors
 from nearboost.neighbors.rows import LOOK_BYTES, MeasuredRows
 from nearboost.neighbors.ruler import METRICS, NO_ROW
@@ -67,21 +70,33 @@ class SearchMethod(Protocol):
         """
 
 
-METHODS: dict[str, type[SearchMethod]] = {"exact": ExactSearch, "hnsw": HNSW}
+METHODS: dict[str, Any] = {"exact": ExactSearch, "hnsw": HNSW, "gpu": GPUSearch}
 
 
-def find_method(name: str) -> type[SearchMethod]:
+def find_method(name: str) -> Any:
     """The method of a name that `check_method` has passed."""
-    return METHODS[name]
+    return GPUSearch if is_device_name(name) else METHODS[name]
 
 
 def check_method(parameter: str, name: Any, metric: str | None = None) -> None:
     """Raise an error unless ``name`` is a method, and one that can search by ``metric``, if that is given."""
-    check_choice(parameter, name, METHODS)
+    if not is_device_name(name):
+        check_choice(parameter, name, METHODS)
     metrics = find_method(name).metrics
     if metric is not None and metric not in metrics:
         known = ", ".join(map(repr, metrics))
         raise ValueError(f"{parameter}={name!r} cannot search by metric={metric!r}; use one of {known}.")
+
+
+def method_here(name: str) -> str:
+    """The method of a fitted search: without its device "exact", which answers the same, and a warning."""
+    if is_device_name(name):
+        try:
+            open_device(name)
+        except (ImportError, ValueError) as error:
+            warn_caller(f"Fitted with {name!r}, this searches by 'exact' here, with the same answers: {error}")
+            return "exact"
+    return name
 
 
 class NeighborSearch:
@@ -94,9 +109,10 @@ class NeighborSearch:
         it was cut short. float16 rows stay as they are.
     metric : {"l2", "cosine", "l1"}, default="l2"
         Distance between rows: Euclidean, 1 − cos, or Manhattan.
-    method : {"exact", "hnsw"}, default="exact"
+    method : {"exact", "hnsw", "gpu"}, default="exact"
         "hnsw" looks at a few promising rows only, through FAISS (an optional dependency), and may miss neighbours;
-        the distances of those it finds are exact.
+        the distances of those it finds are exact. "gpu", or "gpu:1" for the second, finds what "exact" finds,
+        through PyTorch (an optional dependency); "torch:cpu" does so on its CPU tensors, slowly, for tests.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     verbose : int, default=0
@@ -107,7 +123,8 @@ class NeighborSearch:
     memory : float or None, default=None
         Bytes to work in, beside rows that lie in memory and what is found; None means half of what is free. Where
         an exact search has not enough for float32 numbers of all rows, and for all rows of a mapped file, it makes
-        them anew for each part of the queries. Results do not depend on it.
+        them anew for each part of the queries. For "gpu" these are bytes of the device. Results do not depend on
+        it.
 
     Examples
     --------
@@ -140,10 +157,19 @@ class NeighborSearch:
         self.method = method
         _ = self._backend  # made now, not with the first query
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what lies on a device."""
+        left_out = "_backend" if is_device_name(self.method) else ""
+        return {name: value for name, value in self.__dict__.items() if name != left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, method=method_here(state["method"]))
+
     @cached_property
     def _backend(self) -> SearchMethod:
         """Rebuilt when a model is loaded from a file."""
-        return find_method(self.method)(self.rows)
+        method = find_method(self.method)
+        return GPUSearch(self.rows, self.method) if method is GPUSearch else method(self.rows)
 
     def search(
         self, Q: ArrayLike, k: int, *, query_groups: ArrayLike | None = None, groups: ArrayLike | None = None

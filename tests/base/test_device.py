@@ -1,0 +1,122 @@
+"""Devices by name, and the sentence for each that is not there."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from devices import needs_torch
+from nearboost.base.device import device_of, is_device_name, is_tensor, load_ahead, open_device, to_device
+from nearboost.base.errors import UsageError
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu:0", "gpu:12", "torch:cpu"])
+def test_names(name):
+    assert is_device_name(name)
+
+
+@pytest.mark.parametrize("name", ["GPU", "gpu:", "gpu:x", "gpu:-1", "gpu:12345", "cuda", "torch:cpu\n", None, 1])
+def test_no_names(name):
+    assert not is_device_name(name)
+
+
+def test_without_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r'GPUs need PyTorch: pip install "nearboost\[gpu\]"'):
+        open_device("gpu")
+
+
+def with_devices(monkeypatch, n_gpus, mps=False):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: n_gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+
+@needs_torch
+def test_without_a_gpu(monkeypatch):
+    with_devices(monkeypatch, 0)
+    with pytest.raises(UsageError, match=r"'gpu:1' is not there: PyTorch [\d.]+.* sees no GPU; use the CPU\."):
+        open_device("gpu:1")
+
+
+@needs_torch
+def test_a_device_without_float64(monkeypatch):
+    with_devices(monkeypatch, 0, mps=True)
+    with pytest.raises(UsageError, match="'gpu' would be an MPS device, which has no float64; use the CPU"):
+        open_device("gpu")
+    tensor = type("Tensor", (), {"device": type("Device", (), {"type": "mps"})()})()
+    with pytest.raises(ValueError, match=r"lies on an MPS device, which has no float64; give tensor\.cpu\(\)"):
+        device_of([tensor])
+
+
+@needs_torch
+def test_which_gpu(monkeypatch):
+    with_devices(monkeypatch, 2)
+    assert [str(open_device(name)) for name in ("gpu", "gpu:1", "torch:cpu")] == ["cuda:0", "cuda:1", "cpu"]
+    with pytest.raises(UsageError, match="'gpu:2' is not there: PyTorch sees 2, counted from 0"):
+        open_device("gpu:2")
+
+
+@needs_torch
+def test_tensors_lie_on_one_device(monkeypatch):
+    import torch
+
+    with_devices(monkeypatch, 2)
+    one, other = torch.zeros(2), torch.zeros(2, device="meta")
+    assert device_of([one, one]) == device_of([one], "gpu") == torch.device("cpu")
+    assert device_of([], "gpu:1") == torch.device("cuda:1")
+    with pytest.raises(ValueError, match="Tensors lie on cpu and on meta; move them to one device"):
+        device_of([one, other])
+    with pytest.raises(
+        ValueError, match="A tensor lies on cpu and 'gpu:1' is cuda:1; move it, or name its device"
+    ):
+        device_of([one], "gpu:1")
+
+
+@needs_torch
+def test_arrays_travel_as_they_are():
+    import torch
+
+    mapped = np.arange(6.0).reshape(2, 3)
+    mapped.flags.writeable = False
+    tensor = to_device(mapped, torch.device("cpu"))
+    assert tensor.tolist() == mapped.tolist()
+    tensor += 1  # not the array's own memory
+    assert mapped[0, 0] == 0
+    assert to_device(tensor, torch.device("cpu")) is tensor
+    assert is_tensor(tensor)
+    assert not is_tensor(mapped)
+
+
+def test_loading_ahead_keeps_the_order_and_tells_errors():
+    loaded = []
+
+    def load(piece):
+        loaded.append(piece)
+        if piece == 3:
+            raise ValueError("no third")
+        return 10 * piece
+
+    assert list(load_ahead(load, [])) == []
+    ahead = load_ahead(load, range(5))
+    assert [next(ahead) for _ in range(3)] == [0, 10, 20]
+    with pytest.raises(ValueError, match="no third"):
+        next(ahead)
+    assert loaded == [0, 1, 2, 3, 4]
+
+
+def test_torch_is_imported_only_when_asked_for():
+    code = """
+import sys
+import numpy as np
+import nearboost as nb
+X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 2
+nb.KNNClassifier(search="exact").fit(X, y).predict(X)
+nb.SLNDClassifier(step=0.01, rank=2, damping=0.1).fit(X, y).predict(X)
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)

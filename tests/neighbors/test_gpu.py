@@ -1,0 +1,193 @@
+"""The same bits as "exact" on every device, whatever the memory."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from devices import needs_torch, on_devices
+from nearboost.neighbors import NeighborSearch
+from neighbors.brute_force import assert_same, nearest
+from neighbors.test_exact import DTYPES, KINDS, METRICS, make
+
+pytestmark = needs_torch
+
+LITTLE = 3e6  # bytes: several blocks of rows, and several tiles in each
+
+
+def search_on(device, X, metric="l2", memory=1e9):
+    return NeighborSearch(X, metric, method=device, memory=memory)
+
+
+@pytest.mark.pairs
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("memory", [1e9, LITTLE])
+def test_equals_brute_force_to_the_last_bit(memory, kind, dtype, metric, device):
+    X = make(kind).astype(dtype)
+    Q = np.concatenate([X[::20], make(kind, 40, seed=1).astype(dtype)])
+    assert_same(search_on(device, X, metric, memory).search(Q, 9), nearest(X, Q, 9, metric))
+
+
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", ["gaussian", "grid", "duplicates"])
+def test_graph_leaves_out_the_row_but_not_its_duplicates(kind, metric, device):
+    X = make(kind, 400)
+    others = ~np.eye(len(X), dtype=bool)
+    assert_same(search_on(device, X, metric).graph(6), nearest(X, X, 6, metric, others))
+
+
+@on_devices
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), metric=st.sampled_from(METRICS), dtype=st.sampled_from(DTYPES))
+def test_grids_with_groups_equal_brute_force(device, data, metric, dtype):
+    rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
+    n_rows, n_queries, d = (data.draw(st.integers(1, most)) for most in (60, 12, 5))
+    n_values = data.draw(st.integers(1, 4))
+    X = rng.integers(1, 1 + n_values, (n_rows, d)).astype(dtype)
+    Q = rng.integers(1, 1 + n_values, (n_queries, d)).astype(dtype)
+    groups = rng.integers(0, 4, n_rows).astype(np.int32)
+    query_groups = rng.integers(-1, 4, n_queries).astype(np.int32)
+    allowed = groups != query_groups[:, np.newaxis]
+    k = data.draw(st.integers(1, n_rows))
+    search = search_on(device, X, metric)
+    if allowed.sum(axis=1).min() < k:
+        with pytest.raises(ValueError, match="rows of other groups"):
+            search.search(Q, k, groups=groups, query_groups=query_groups)
+    else:
+        found = search.search(Q, k, groups=groups, query_groups=query_groups)
+        assert_same(found, nearest(X, Q, k, metric, allowed))
+
+
+@on_devices
+def test_a_group_may_hold_all_that_is_near(device):
+    """Rows of the query's own group take no place among those that are proposed."""
+    X = make("gaussian", 1200)
+    groups = np.arange(1200) % 4
+    near = np.sort(np.concatenate([X[groups == 0] / 10, X[groups != 0]]), axis=0)
+    allowed = groups != groups[:, np.newaxis]
+    search = search_on(device, near, memory=LITTLE)
+    assert_same(search.graph(5, groups=groups), nearest(near, near, 5, "l2", allowed))
+
+
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("exponent", [-1000, -700, -130, 130, 700, 1010])
+def test_any_size_of_numbers(exponent, metric, device):
+    X, Q = (np.round(make("gaussian", n, seed)[:, :5] * 64) + 1000 for n, seed in ((600, 0), (30, 1)))
+    factor = np.ldexp(1.0, exponent)
+    plain = NeighborSearch(X * factor, metric).search(Q * factor, 5)
+    assert_same(search_on(device, X * factor, metric).search(Q * factor, 5), (plain.indices, plain.distances))
+
+
+@on_devices
+@pytest.mark.parametrize("metric", ["l2", "l1"])
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e30, 1e100, 1e200])
+@pytest.mark.parametrize("unit", [1.0, 1e-50])
+def test_far_queries(unit, size, metric, device):
+    X, Q = make("gaussian", 600) * unit, make("gaussian", 5, seed=1) * unit
+    Q[:3] *= size
+    expected = NeighborSearch(X, metric).search(Q, 5)
+    assert_same(search_on(device, X, metric).search(Q, 5), (expected.indices, expected.distances))
+
+
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+def test_ten_thousand_equal_rows(metric, device):
+    """Of equal rows the lowest numbers count, and not all are measured for that."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_normal((50, 8)), np.tile(rng.standard_normal(8), (10_000, 1))])
+    X = X[rng.permutation(len(X))]
+    expected = NeighborSearch(X, metric).search(X[::40], 20)
+    assert_same(search_on(device, X, metric, 2e7).search(X[::40], 20), (expected.indices, expected.distances))
+
+
+@on_devices
+def test_steps_of_a_tenth(device):
+    """Distances which float32 cannot tell apart."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 11, (3000, 6)) * 0.1
+    expected = NeighborSearch(X).graph(10)
+    assert_same(search_on(device, X).graph(10), (expected.indices, expected.distances))
+
+
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+def test_half_precision_rows_are_the_numbers_they_are(metric, device):
+    X = make("gaussian", 700).astype(np.float16)
+    expected = NeighborSearch(X.astype(np.float64), metric).graph(8)
+    assert_same(search_on(device, X, metric).graph(8), (expected.indices, expected.distances))
+
+
+@on_devices
+def test_rows_of_a_file_are_loaded_in_blocks(device, tmp_path):
+    X = make("gaussian", 4000).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    found = search_on(device, mapped, memory=LITTLE).graph(7)
+    expected = NeighborSearch(X).graph(7)
+    assert_same(found, (expected.indices, expected.distances))
+
+
+@on_devices
+def test_share_proved_is_reported(device):
+    X = make("gaussian", 1500)
+    search = search_on(device, X)
+    search.graph(5)
+    assert search._backend.share_proved == 1.0
+    search = search_on(device, make("duplicates"))
+    search.graph(9)
+    assert search._backend.share_proved < 0.5
+
+
+@on_devices
+def test_memory_must_have_room_for_a_tile(device):
+    search = search_on(device, make("gaussian", 3000), memory=1e5)
+    message = (
+        r"memory=100,000 has no room for a tile of 32 queries and 1,024 rows of 37 features .*; give ([\d,]+)"
+    )
+    with pytest.raises(ValueError, match=message) as raised:
+        search.graph(3)
+    enough = int(str(raised.value).split("give ")[1].split(" ")[0].replace(",", ""))
+    search._backend.memory = enough
+    expected = NeighborSearch(make("gaussian", 3000)).graph(3)
+    assert_same(search.graph(3), (expected.indices, expected.distances))
+    search._backend.memory = enough - 10_000
+    with pytest.raises(ValueError, match="no room"):
+        search.graph(3)
+
+
+@on_devices
+def test_cosine_refuses_rows_without_direction(device):
+    X = make("gaussian", 100)
+    Q = X.copy()
+    Q[[40, 70]] = 0
+    with pytest.raises(ValueError, match="Row 40 is all zeros"):
+        NeighborSearch(Q, "cosine", method=device)
+    with pytest.raises(ValueError, match="Row 40 is all zeros"):
+        NeighborSearch(X, "cosine", method=device).search(Q, 2)
+
+
+@on_devices
+def test_more_neighbours_than_rows(device):
+    search = NeighborSearch(make("gaussian", 12), method=device)
+    with pytest.raises(ValueError, match=r"n_neighbors=13 needs at least 13 rows to search; use 12 or fewer\."):
+        search.search(make("gaussian", 2), 13)
+    X, Q = make("gaussian", 12), make("gaussian", 2)
+    assert_same(search.search(Q, 12), nearest(X, Q, 12, "l2"))
+
+
+@on_devices
+def test_pickles_hold_no_tensors(device):
+    """They open where there is no such device."""
+    X = make("gaussian", 300)
+    search = NeighborSearch(X, method=device)
+    expected = search.graph(4)
+    written = pickle.dumps(search)
+    assert b"torch" not in written.replace(b"torch:cpu", b"")
+    assert_same(pickle.loads(written).graph(4), (expected.indices, expected.distances))
