@@ -143,10 +143,10 @@ def test_a_parquet_table_of_lists(tmp_path, kind):
         ({"a": [1.0, 2.0], "label": ["x", None]}, "has no label in line 3"),
         ({"label": ["x", "y"]}, "has no columns of numbers beside label"),
         ({"a": [1.0, 2.0], "city": ["u", "v"], "label": ["x", "y"]}, "has string in the column 'city'"),
-        ({"a": [1.0, None], "label": ["x", "y"]}, "NaN or infinite values in row 1"),
-        ({"a": [1, None], "label": ["x", "y"]}, "NaN or infinite values in row 1"),
+        ({"a": [1.0, None], "label": ["x", "y"]}, "no value in row 1 of the column 'a'"),
+        ({"a": [1, None], "label": ["x", "y"]}, "no value in row 1 of the column 'a'"),
         ({"a": [[1.0], [1.0, 2.0]], "label": ["x", "y"]}, "lists of different lengths in 'a'"),
-        ({"a": [[1.0], None], "label": ["x", "y"]}, "lists of different lengths in 'a'"),
+        ({"a": [[1.0], None], "label": ["x", "y"]}, "no value in row 1 of the column 'a'"),
         ({"a": [[1.0, 2.0, 3.0], [4.0]], "label": ["x", "y"]}, "lists of different lengths in 'a'"),
     ],
 )

@@ -55,7 +55,18 @@ class RowSource:
         return block.astype(self.dtype, copy=False)
 
     def part(self, rows: slice) -> Block:
-        """Some rows that follow one another."""
+        """Some rows that follow one another.
+
+        Parameters
+        ----------
+        rows : slice
+            The first of them, and the one after the last.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The rows.
+        """
         return self.take(np.arange(rows.start, rows.stop))
 
     def as_stored(self) -> "RowSource":
@@ -66,11 +77,33 @@ class RowSource:
         return stored
 
     def only(self, numbers: NDArray[np.integer]) -> "RowSource":
-        """Some rows alone, given in rising order; none is read yet."""
+        """Some rows alone; none is read yet.
+
+        Parameters
+        ----------
+        numbers : ndarray of int
+            The rows, in rising order.
+
+        Returns
+        -------
+        RowSource
+            These rows, numbered anew.
+        """
         return SomeRows(self, numbers)
 
     def fitting(self, room: float) -> int:
-        """How many rows, one at least, there is room for in bytes."""
+        """How many rows there is room for.
+
+        Parameters
+        ----------
+        room : float
+            Bytes.
+
+        Returns
+        -------
+        int
+            A number of rows, one at least.
+        """
         return max(1, int(room / (self.dtype.itemsize * max(1, self.n_features))))
 
     def blocks(self, room: float, most: int | None = None) -> Iterator[tuple[int, Block]]:

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.validation import check_map
+from nearboost.datasets.arrays import check_finite, first_line, load_array, load_arrays
 from nearboost.datasets.dataset import DataError, Dataset, as_labels
 from nearboost.datasets.files import VECTOR_ENDINGS, file_in
 from nearboost.datasets.mat import read_mat
-from nearboost.datasets.parquet import read_parquet
+from nearboost.datasets.opened import OpenedRows
+from nearboost.datasets.parquet import ParquetRows
 from nearboost.datasets.tables import FILE_COLUMNS, LABEL_COLUMNS, LabelTable, read_csv, read_rows
 
 ROW_FILES, LABEL_FILES = ("X.npy",), ("y.npy", "labels.npy", "labels.csv", "y.csv")
-BLOCK = 1 << 22  # numbers looked at together, so that a memory-mapped file passes through in pieces
 ROW_NAMES, LABEL_NAMES = ("x", "data", "features"), ("y", "labels", "label", "target")
 MOST_LABEL = 2**53  # beyond, floats skip whole numbers
 PARTS = ("x_train", "y_train", "x_test", "y_test")
@@ -63,8 +63,8 @@ def names_beside(file: Path, n_rows: int) -> list[str]:
 
 
 def _read_parquet(file: Path, name: str) -> Dataset:
-    rows, table = read_parquet(file)
-    return _with_table(file, name, rows, table)
+    parquet = ParquetRows(file)
+    return _with_table(file, name, np.asarray(OpenedRows([parquet], name)), parquet.words())
 
 
 def _with_table(file: Path, name: str, rows: NDArray[Any], table: LabelTable) -> Dataset:
@@ -193,46 +193,4 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
     try:
         return as_labels(np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels)
     except (UnicodeError, SystemError) as error:  # the latter where bytes are no letters at all
-        raise DataError(f"{file} has labels that are not text ({_first(error)}); expected UTF-8.") from error
-
-
-def check_finite(file: Path, rows: NDArray[Any]) -> None:
-    """Refuse NaN and infinite numbers, and say where they are."""
-    step = max(1, BLOCK // max(1, rows.shape[1]))
-    for start in range(0, len(rows) if rows.dtype.kind == "f" else 0, step):
-        check_map(rows)
-        bad = ~np.isfinite(rows[start : start + step]).all(axis=1)
-        if bad.any():
-            raise DataError(
-                f"{file} holds NaN or infinite values in row {start + int(bad.argmax())}; fill or drop it."
-            )
-
-
-def load_array(file: Path) -> NDArray[Any]:
-    """An .npy file, memory-mapped; never objects, whose loading could run code."""
-    try:
-        return np.atleast_1d(np.load(file, mmap_mode="r", allow_pickle=False))
-    except Exception as error:  # broken bytes make the reader raise almost anything
-        raise _unreadable(file, error) from error
-
-
-def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file; never objects, whose loading could run code."""
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return {name: np.atleast_1d(arrays[name]) for name in arrays.files}
-    except Exception as error:  # as above
-        raise _unreadable(file, error) from error
-
-
-def _unreadable(file: Path, error: Exception) -> DataError:
-    if "object" in str(error).lower():  # as NumPy says of arrays that hold them
-        return DataError(
-            f"{file} is not a readable {file.suffix} file of numbers or text: it holds Python objects, and "
-            f"loading these could run code; save labels as text, y.astype(str), and rows as numbers."
-        )
-    return DataError(f"{file} is not a readable {file.suffix} file of numbers or text ({_first(error)}).")
-
-
-def _first(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
+        raise DataError(f"{file} has labels that are not text ({first_line(error)}); expected UTF-8.") from error

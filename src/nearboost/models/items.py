@@ -14,6 +14,7 @@ from nearboost.base.image_set import ImageSet
 from nearboost.base.validation import check_choice
 from nearboost.base.words import near_names
 from nearboost.datasets import DataError, Dataset, open_dataset
+from nearboost.datasets.arrays import check_finite, load_array, load_arrays
 from nearboost.datasets.files import (
     IMAGE_ENDINGS,
     MASK_ENDING,
@@ -22,7 +23,7 @@ from nearboost.datasets.files import (
     find_images,
     masks_beside,
 )
-from nearboost.datasets.vectors import ROW_NAMES, check_finite, load_array, load_arrays, names_beside
+from nearboost.datasets.vectors import ROW_NAMES, names_beside
 from nearboost.features.extraction import takes_masks
 from nearboost.models.model import Model, as_floats
 from nearboost.models.origins import make_marks, row_digests
