@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from nearboost.base.rows import row_source
 from nearboost.neighbors.exact import ExactSearch
 from nearboost.neighbors.graph import Neighbors
+from nearboost.neighbors.groups import count_others, own_groups
 from nearboost.neighbors.ruler import powers_of_two
-from nearboost.neighbors.search import NeighborSearch, count_others, find_method, own_groups
+from nearboost.neighbors.search import NeighborSearch, find_method
 
 FEW = 0.01  # of the rows: so many may be searched for the sake of a spare column
 

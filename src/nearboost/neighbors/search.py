@@ -11,9 +11,11 @@ from nearboost.base.errors import warn_caller
 from nearboost.base.rows import RowSource, first_not_finite, is_readable_map, overflown, row_source
 from nearboost.base.validation import check_choice, check_map, check_positive, is_mapped
 from nearboost.neighbors.approximate import HNSW
+from nearboost.neighbors.candidates import CandidatesMixin
 from nearboost.neighbors.exact import ExactSearch, Lists
 from nearboost.neighbors.gpu import GPUSearch
 from nearboost.neighbors.graph import Neighbors
+from nearboost.neighbors.groups import check_groups, count_others, number_alike, own_groups
 from nearboost.neighbors.rows import LOOK_BYTES, MeasuredRows
 from nearboost.neighbors.ruler import METRICS, NO_ROW
 
@@ -99,7 +101,7 @@ def method_here(name: str) -> str:
     return name
 
 
-class NeighborSearch:
+class NeighborSearch(CandidatesMixin):
     """Nearest rows of a fixed set; ties in distance go to the lower index.
 
     Parameters
@@ -295,40 +297,3 @@ def as_rows(X: ArrayLike) -> NDArray[Any]:
             cure = overflown(rows, block[place]) or "drop it or fill in numbers"
             raise ValueError(f"Row {start + place} holds NaN or infinity; {cure}.")
     return rows
-
-
-def own_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32]:
-    """The group of each row of a graph: rows without one are not their own neighbours, so each gets its own."""
-    own = np.arange(n_rows, dtype=np.int32)
-    if groups is None:
-        return own
-    given = check_groups(groups, n_rows)
-    named, numbers = np.unique(given, return_inverse=True)
-    return np.where(given < 0, len(named) + own, numbers).astype(np.int32)
-
-
-def count_others(own: NDArray[np.int32]) -> int:
-    """How many rows of other groups every row has, at least."""
-    return len(own) - int(np.bincount(own).max())
-
-
-def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.integer]:
-    """One integer for each row."""
-    groups = np.asarray(groups)
-    if groups.shape != (n_rows,) or groups.dtype.kind not in "iu":
-        raise ValueError(
-            f"Groups must be {n_rows} integers, one for each row, not {groups.dtype} of shape {groups.shape}."
-        )
-    return groups
-
-
-def number_alike(*named: NDArray[np.integer]) -> list[NDArray[np.int32]]:
-    """The same groups in 32 bits, in all arrays by the same numbers; those below 0 stay so."""
-    if all(np.can_cast(groups.dtype, np.int32) for groups in named):
-        return [np.ascontiguousarray(groups, dtype=np.int32) for groups in named]
-    # Names from 0 on all fit into uint64, which no other pair of types would share.
-    known = np.unique(np.concatenate([groups[groups >= 0].astype(np.uint64) for groups in named]))
-    return [
-        np.where(groups < 0, -1, np.searchsorted(known, groups.astype(np.uint64))).astype(np.int32)
-        for groups in named
-    ]
