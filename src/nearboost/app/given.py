@@ -45,13 +45,6 @@ class Given:
         """A list of whole numbers."""
         return [whole(one, name) for one in self._list(name)]
 
-    def real(self, name: str) -> float:
-        """Any number."""
-        value = self._body.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > LARGEST:
-            raise UsageError(f"{name} must be a number.")
-        return float(value)
-
     def text(self, name: str) -> str:
         """A text."""
         value = self._body.get(name)
