@@ -10,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from nearboost.datasets import open_rows
 from nearboost.features.gmm import DiagonalGMM
-from nearboost.neighbors import k_means
+from nearboost.neighbors import cluster_classes, k_means
 from reference import mixture as reference
 
 
@@ -165,6 +166,43 @@ def test_progress(capsys):
 def test_wrong_settings(settings, message):
     with pytest.raises(ValueError, match=message):
         DiagonalGMM(**{"n_components": 2} | settings).fit(clusters(600))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "u1"])
+def test_a_map_is_fitted_as_an_array(dtype, tmp_path, monkeypatch):
+    monkeypatch.setattr("nearboost.features.mixture.NUMBERS_PER_PIECE", 900)
+    monkeypatch.setattr("nearboost.features.mixture.NUMBERS_PER_BLOCK", 100)
+    X = (20 + 9 * np.random.default_rng(0).normal(size=(700, 3))).astype(dtype)
+    X[::2] += 25
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model, other = DiagonalGMM(3).fit(X), DiagonalGMM(3).fit(mapped)
+    for name in ("weights_", "means_", "variances_", "log_likelihood_", "n_iter_"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(model, name))
+    for name in ("predict_proba", "predict", "score_samples", "score"):
+        np.testing.assert_array_equal(getattr(other, name)(mapped), getattr(model, name)(X))
+        np.testing.assert_array_equal(getattr(other, name)(open_rows(tmp_path)), getattr(model, name)(X))
+
+
+def test_nan_of_a_map_is_named(tmp_path):
+    X = np.random.default_rng(0).normal(size=(700, 3))
+    X[555, 1] = np.nan
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match="Row 555 of the mapped file contains NaN"):
+        DiagonalGMM(3).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
+
+
+def test_k_means_of_a_map(tmp_path, monkeypatch):
+    monkeypatch.setattr("nearboost.neighbors.clustering.NUMBERS_PER_BLOCK", 100)
+    X = np.random.default_rng(0).normal(size=(700, 3)).astype(np.float32)
+    X[5] = 100  # as far as a centre that loses its rows may go
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for one, other in zip(k_means(mapped, 9), k_means(X, 9), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+    classes = np.arange(700) % 2
+    for one, other in zip(cluster_classes(mapped, classes, 9, 0), cluster_classes(X, classes, 9, 0), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
 
 
 def test_k_means_finds_clusters():

@@ -12,23 +12,25 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.entries import Array, Flag, Integer, Number
 from nearboost.base.errors import warn_caller
 from nearboost.base.progress import progress_bar
+from nearboost.base.rows import RowSource, check_rows, row_source
 from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import map_in_threads, one_matrix_thread
-from nearboost.base.validation import check_map, check_not_negative, check_positive, check_whole, validate_rows
+from nearboost.base.validation import check_not_negative, check_positive, check_whole
 from nearboost.features.base import as_seed, numbers
 from nearboost.features.mixture import (
-    ROWS_PER_BLOCK,
     Mixture,
     Posterior,
     Scale,
     Sums,
+    block_rows,
     expected_sums,
     moments_of,
     pieces,
 )
 from nearboost.neighbors import k_means
 
-ROWS_TO_START = 2**16  # for k-means
+ROWS_TO_START, NUMBERS_TO_START = 2**16, 2**25  # for k-means
+ROWS_TO_SEED = 20  # for each component, however long rows are
 EMPTY = 1e-3  # rows: a component with less to itself is given half of the largest one
 
 
@@ -132,7 +134,7 @@ class DiagonalGMM(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64.
+            Training rows. A memory-mapped file is read in blocks, with the same result.
         y : None, default=None
             Ignored.
 
@@ -142,11 +144,12 @@ class DiagonalGMM(BaseEstimator):
             The fitted estimator.
         """
         self.check_parameters()
-        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", ensure_min_samples=self.n_components)
-        mean, deviation = moments_of(X)
-        mixture = self._first(X, mean, deviation)
+        checks: dict[str, Any] = {"accept_sparse": False, "order": "C", "ensure_min_samples": self.n_components}
+        rows = row_source(check_rows(self, X, reset=True, **checks))
+        mean, deviation = moments_of(rows)
+        mixture = self._first(rows, mean, deviation)
         with one_matrix_thread():
-            mixture = self._improve(X, Scale(mean, 1 / deviation), mixture)
+            mixture = self._improve(rows, Scale(mean, 1 / deviation), mixture)
         self._keep(mixture, mean, deviation)
         return self
 
@@ -183,21 +186,26 @@ class DiagonalGMM(BaseEstimator):
         self.variances_ = mixture.variances * np.square(deviation)
         self._mixture, self._scale, self._deviation = mixture, Scale(mean, 1 / deviation), deviation
 
-    def _first(self, X: NDArray[Any], mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Mixture:
+    def _first(self, X: RowSource, mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Mixture:
         from nearboost.kernels.encoding import add_by_label
 
         if self.start is not None:
-            return standardised(check_start(self.start, self.n_components, X.shape[1]), mean, deviation)
+            return standardised(check_start(self.start, self.n_components, X.n_features), mean, deviation)
         seed = as_seed(self.random_state)
-        some = np.sort(np.random.default_rng(seed).permutation(len(X))[:ROWS_TO_START])
-        check_map(X)
-        rows = ((X[some] - mean) / deviation).astype(np.float32)
+        most = min(ROWS_TO_START, max(ROWS_TO_SEED * self.n_components, NUMBERS_TO_START // X.n_features))
+        some = X.only(np.sort(np.random.default_rng(seed).permutation(len(X))[:most]))
+        rows = np.empty(some.shape, dtype=np.float32)
+        for start in range(0, len(some), size := block_rows(some)):
+            part = slice(start, min(start + size, len(some)))
+            rows[part] = (some.part(part) - mean) / deviation
         _, labels = k_means(rows, self.n_components, seed, n_jobs=self.n_jobs, verbose=self.verbose)
-        sums, counts = np.zeros((self.n_components, 2 * X.shape[1])), np.zeros(self.n_components)
-        add_by_label(np.hstack([rows, np.square(rows)]), labels, sums, counts)
-        return self._maximised(Sums(counts, sums, 0.0))
+        sums, squares = np.zeros((2, self.n_components, X.n_features))
+        counts = np.zeros(self.n_components)
+        add_by_label(rows, labels, sums, counts)
+        add_by_label(np.square(rows, out=rows), labels, squares, np.zeros_like(counts))
+        return self._maximised(Sums(counts, np.hstack([sums, squares]), 0.0))
 
-    def _improve(self, X: NDArray[Any], scale: Scale, mixture: Mixture) -> Mixture:
+    def _improve(self, X: RowSource, scale: Scale, mixture: Mixture) -> Mixture:
         """Rounds of expectation and maximisation."""
         before, self.converged_ = -np.inf, False
         with progress_bar("EM", self.max_iter, self.verbose) as advance:
@@ -309,7 +317,8 @@ class DiagonalGMM(BaseEstimator):
         """
         check_is_fitted(self)
         # float32 would lose what differs from a narrow Gaussian far from the middle
-        counts, moments, _ = expected_sums(rows, Posterior(self._mixture, self._scale, np.float64), n_jobs=1)
+        posterior = Posterior(self._mixture, self._scale, np.float64)
+        counts, moments, _ = expected_sums(row_source(rows), posterior, n_jobs=1)
         weights, means, variances = self._mixture
         first, second = np.hsplit(moments, 2)
         own = counts[:, np.newaxis]
@@ -319,19 +328,18 @@ class DiagonalGMM(BaseEstimator):
 
     def _evaluate(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         check_is_fitted(self)
-        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
+        source = row_source(check_rows(self, X, reset=False, accept_sparse=False, order="C"))
         posterior = Posterior(self._mixture, self._scale)
-        shares = np.empty((len(X), len(self.weights_)), dtype=np.float32)
-        logs = np.empty(len(X), dtype=np.float32)
+        shares = np.empty((len(source), len(self.weights_)), dtype=np.float32)
+        logs = np.empty(len(source), dtype=np.float32)
 
         def work(block: slice) -> None:
-            check_map(X)
-            rows = X[block]
+            rows = source.part(block)
             found, logs[block] = posterior.shares(rows, posterior.room(len(rows)))
             shares[block] = found.T
 
         with one_matrix_thread():
-            map_in_threads(work, pieces(len(X), ROWS_PER_BLOCK), self.n_jobs)
+            map_in_threads(work, pieces(len(source), block_rows(source)), self.n_jobs)
         return shares, logs
 
 

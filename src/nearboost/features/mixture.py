@@ -1,15 +1,15 @@
-"""The expectation step of mixtures, with the same numbers for any number of threads."""
+"""The expectation step of mixtures, with the same numbers for any number of threads, from memory or from a map."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.threads import map_in_threads
-from nearboost.base.validation import check_map
+from nearboost.base.rows import RowSource
+from nearboost.base.threads import count_threads, map_in_threads
 
-ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
-ROWS_PER_PIECE = 2**16  # a thread's share; sums are added piece by piece, in order
+ROWS_PER_BLOCK, NUMBERS_PER_BLOCK = 2048, 2**21  # a block and its products stay in the cache
+ROWS_PER_PIECE, NUMBERS_PER_PIECE = 2**16, 2**24  # a thread's share; sums are added piece by piece, in order
 
 
 class Mixture(NamedTuple):
@@ -71,33 +71,54 @@ def pieces(n_rows: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
-def moments_of(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of each feature, 1 where it is constant, in float64 without a copy of X."""
-    check_map(X)
-    mean = X.mean(axis=0, dtype=np.float64)
+def block_rows(rows: RowSource) -> int:
+    """Most rows of a block."""
+    return max(1, min(ROWS_PER_BLOCK, NUMBERS_PER_BLOCK // rows.n_features))
+
+
+def row_pieces(rows: RowSource) -> list[slice]:
+    """All rows, in pieces of whole blocks."""
+    fitting = max(1, NUMBERS_PER_PIECE // rows.n_features // block_rows(rows)) * block_rows(rows)
+    return pieces(len(rows), min(ROWS_PER_PIECE, fitting))
+
+
+def mean_of(rows: RowSource, parts: list[slice]) -> NDArray[np.float64]:
+    """Mean of each feature, in float64, from sums over some parts after the other."""
+    total = np.zeros(rows.n_features)
+    for piece in parts:
+        total += rows.part(piece).sum(axis=0, dtype=np.float64)
+    return total / len(rows)
+
+
+def moments_of(rows: RowSource) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and deviation of each feature, 1 where it is constant, in float64."""
+    mean = mean_of(rows, row_pieces(rows))
     squares = np.zeros_like(mean)
-    for piece in pieces(len(X), ROWS_PER_PIECE):
-        check_map(X)
-        squares += np.square(X[piece] - mean).sum(axis=0)
-    deviation = np.sqrt(squares / len(X))
+    for piece in row_pieces(rows):
+        squares += np.square(rows.part(piece) - mean).sum(axis=0)
+    deviation = np.sqrt(squares / len(rows))
     return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
 
 
-def expected_sums(X: NDArray[Any], posterior: Posterior, n_jobs: int | None) -> Sums:
+def expected_sums(source: RowSource, posterior: Posterior, n_jobs: int | None) -> Sums:
     """One pass over the rows."""
 
     def work(piece: slice) -> Sums:
         counts, moments, log_likelihood = np.zeros(len(posterior.matrix)), np.zeros(posterior.matrix.shape), 0.0
-        room = posterior.room(ROWS_PER_BLOCK)
-        for block in pieces(piece.stop - piece.start, ROWS_PER_BLOCK):
-            check_map(X)
-            rows = X[piece][block]
+        size = block_rows(source)
+        room = posterior.room(size)
+        for start in range(piece.start, piece.stop, size):
+            rows = source.part(slice(start, min(start + size, piece.stop)))
             shares, logs = posterior.shares(rows, room[: len(rows)])
             counts += shares.sum(axis=1)
             moments += shares @ room[: len(rows)]
             log_likelihood += float(logs.sum(dtype=np.float64))
         return Sums(counts, moments, log_likelihood)
 
-    parts = map_in_threads(work, pieces(len(X), ROWS_PER_PIECE), n_jobs)
-    counts, moments, log_likelihoods = zip(*parts, strict=True)
-    return Sums(sum(counts), sum(moments), sum(log_likelihoods))
+    waiting, total = row_pieces(source), Sums(np.zeros(()), np.zeros(()), 0.0)
+    at_once = 2 * count_threads(n_jobs)  # so that few sums are in memory
+    for first in range(0, len(waiting), at_once):
+        for part in map_in_threads(work, waiting[first : first + at_once], n_jobs):
+            logs = total.log_likelihood + part.log_likelihood
+            total = Sums(total.counts + part.counts, total.moments + part.moments, logs)
+    return total

@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Size
 from nearboost.base.progress import Advance, progress_bar
+from nearboost.base.rows import RowSource, check_rows, row_source
 from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import matrix_threads
-from nearboost.base.validation import check_map, check_not_negative, check_whole, validate_rows
+from nearboost.base.validation import check_not_negative, check_whole
 from nearboost.features.base import as_seed, numbers, unit
+from nearboost.features.mixture import mean_of, pieces
 
 ROWS_PER_BLOCK = 1024
 OVERSAMPLING = 10
@@ -115,12 +117,12 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The fitted estimator.
         """
         self.check_parameters()
-        X = validate_rows(self, X, dtype=[np.float32, np.float64], ensure_min_samples=2)
-        width = min(self.n_components + OVERSAMPLING, *X.shape)
+        rows = row_source(check_rows(self, X, reset=True, accept_sparse=False, ensure_min_samples=2))
+        width = min(self.n_components + OVERSAMPLING, *rows.shape)
         with matrix_threads(self.n_jobs), progress_bar("WhitenedPCA", self.n_passes + 1, self.verbose) as advance:
-            self.mean_ = X.mean(axis=0, dtype=np.float64)
-            basis = main_subspace(X, self.mean_, width, self.n_passes, as_seed(self.random_state), advance)
-            variances, turn = np.linalg.eigh(scatter_within(X, self.mean_, basis) / (len(X) - 1))
+            self.mean_ = mean_of(rows, pieces(len(rows), ROWS_PER_BLOCK))
+            basis = main_subspace(rows, self.mean_, width, self.n_passes, as_seed(self.random_state), advance)
+            variances, turn = np.linalg.eigh(scatter_within(rows, self.mean_, basis) / (len(rows) - 1))
             advance()
         variances, directions = variances[::-1], (basis @ turn[:, ::-1]).T
         self.n_components_ = min(self.n_components, max(1, int((variances > NO_VARIANCE * variances[0]).sum())))
@@ -148,12 +150,12 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Rows of unit length; a row equal to the mean becomes zeros. The same in any batch of rows up to 1e-5.
         """
         check_is_fitted(self)
-        X = validate_rows(self, X, dtype=[np.float32, np.float64], reset=False)
+        source = row_source(check_rows(self, X, reset=False, accept_sparse=False))
         damped = self.explained_variance_ + np.float32(self.damping) * self.explained_variance_[0]
         deviations = np.sqrt(np.maximum(damped, np.finfo(np.float32).tiny))
-        rows = np.empty((len(X), self.n_components_), dtype=np.float32)
+        rows = np.empty((len(source), self.n_components_), dtype=np.float32)
         with matrix_threads(self.n_jobs):
-            for part, block in centred_blocks(X, self.mean_):
+            for part, block in centred_blocks(source, self.mean_):
                 whitened = block @ self.components_.T / deviations
                 rows[part] = unit(whitened, np.linalg.norm(whitened, axis=1, keepdims=True))
         return rows
@@ -168,40 +170,39 @@ class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return tags
 
 
-def centred_blocks(X: NDArray[Any], mean: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+def centred_blocks(rows: RowSource, mean: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float32]]]:
     """Some rows at a time, less the mean; in two steps, or float32 would lose what rows far from 0 differ in."""
-    near = mean.astype(X.dtype)
+    near = mean.astype(rows.dtype)
     rest = (mean - near).astype(np.float32)
-    for start in range(0, len(X), ROWS_PER_BLOCK):
-        check_map(X)
-        part = slice(start, min(start + ROWS_PER_BLOCK, len(X)))
-        block = np.asarray(X[part] - near, dtype=np.float32)
+    for start in range(0, len(rows), ROWS_PER_BLOCK):
+        part = slice(start, min(start + ROWS_PER_BLOCK, len(rows)))
+        block = np.asarray(rows.part(part) - near, dtype=np.float32)
         block -= rest
         yield part, block
 
 
 def main_subspace(
-    X: NDArray[Any], mean: NDArray[np.float64], width: int, n_passes: int, seed: int, advance: Advance
+    rows: RowSource, mean: NDArray[np.float64], width: int, n_passes: int, seed: int, advance: Advance
 ) -> NDArray[np.float32]:
     """Orthonormal columns that span about the first ``width`` principal directions; all of them where they fit."""
-    n_features = X.shape[1]
+    n_features = rows.n_features
     if width == n_features:
         advance(n_passes)
         return np.eye(n_features, dtype=np.float32)
     basis = np.random.default_rng(seed).standard_normal((n_features, width), dtype=np.float32)
     for _ in range(n_passes):
         image = np.zeros((n_features, width))
-        for _, block in centred_blocks(X, mean):
+        for _, block in centred_blocks(rows, mean):
             image += block.T @ (block @ basis)
         basis = np.linalg.qr(image)[0].astype(np.float32)
         advance()
     return basis
 
 
-def scatter_within(X: NDArray[Any], mean: NDArray[np.float64], basis: NDArray[np.float32]) -> NDArray[np.float64]:
+def scatter_within(rows: RowSource, mean: NDArray[np.float64], basis: NDArray[np.float32]) -> NDArray[np.float64]:
     """Sums of squares and products of the rows' coordinates."""
     scatter = np.zeros((basis.shape[1], basis.shape[1]))
-    for _, block in centred_blocks(X, mean):
+    for _, block in centred_blocks(rows, mean):
         coordinates = (block @ basis).astype(np.float64)  # float32 sums would hide weak directions
         scatter += coordinates.T @ coordinates
     return scatter

@@ -1,4 +1,7 @@
-"""Rows around centres: k-means, of all rows or within classes, with the same numbers for any number of threads."""
+"""Rows around centres: k-means, of all rows or within classes, with the same numbers for any number of threads.
+
+Rows of a mapped file are read in the same blocks as those in memory, and get the same numbers.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
+from nearboost.base.rows import RowSource, row_source
 from nearboost.base.threads import map_in_threads, one_matrix_thread
+from nearboost.base.validation import is_mapped
 
 ROWS_PER_BLOCK = 2048  # a block and its products stay in the cache
+NUMBERS_PER_BLOCK = 2**22  # of long rows
 ROWS_TO_SEED = 20  # for each centre
 STILL = 1e-4  # of the mean squared distance: an improvement not worth another round
 ROUNDS_IN_CLASSES = 20
 
 
 def k_means(
-    rows: NDArray[Any],
+    rows: NDArray[Any] | RowSource,
     n_centers: int,
     seed: int = 0,
     *,
@@ -29,45 +35,65 @@ def k_means(
     lies farthest from its own centre. Rounds end when distances hardly fall; where ``max_rounds`` ends them, the
     nearest centres are those of the round before.
     """
-    from nearboost.kernels.encoding import add_by_label
-
-    if len(rows) < n_centers:
-        raise ValueError(f"{n_centers} centres need as many rows; there are {len(rows)}, give more of them.")
-    centers = _spread_seeds(rows, n_centers, seed)
+    source = row_source(rows)
+    if len(source) < n_centers:
+        raise ValueError(f"{n_centers} centres need as many rows; there are {len(source)}, give more of them.")
+    centers = _spread_seeds(source, n_centers, seed)
     before = np.inf
     with progress_bar("k-means", max_rounds, verbose) as advance:
         for _ in range(max_rounds):
-            labels, distances = nearest_centers(rows, centers, n_jobs)
+            labels, distances = nearest_centers(source, centers, n_jobs)
             now = float(distances.mean(dtype=np.float64))
             advance()
             if before - now <= STILL * now:
                 break
             before = now
-            # Sums in float64: many float32 rows would lose the digits that tell centres apart.
-            sums, counts = np.zeros(centers.shape), np.zeros(n_centers, dtype=np.int64)
-            add_by_label(rows, labels, sums, counts)
+            sums, counts = _sums_by_label(source, labels, n_centers)
             centers = (sums / np.maximum(counts, 1)[:, np.newaxis]).astype(np.float32)
             empty = np.flatnonzero(counts == 0)
-            if len(empty):
-                centers[empty] = rows[np.argsort(-distances, kind="stable")[: len(empty)]]
+            for center, far in zip(empty, np.argsort(-distances, kind="stable")[: len(empty)], strict=True):
+                centers[center] = source.part(slice(far, far + 1))[0]
     return centers, labels
 
 
+def _rows_at_once(rows: RowSource) -> int:
+    return max(1, min(ROWS_PER_BLOCK, NUMBERS_PER_BLOCK // max(1, rows.n_features)))
+
+
+def _sums_by_label(
+    rows: RowSource, labels: NDArray[np.integer], n_labels: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sums of the rows of each label, and how many there are; those below 0 do not count.
+
+    In float64: many float32 rows would lose the digits that tell centres apart.
+    """
+    from nearboost.kernels.encoding import add_by_label
+
+    sums, counts = np.zeros((n_labels, rows.n_features)), np.zeros(n_labels, dtype=np.int64)
+    for start in range(0, len(rows), size := _rows_at_once(rows)):
+        block, own = rows.part(slice(start, min(start + size, len(rows)))), labels[start : start + size]
+        add_by_label(block[own >= 0], own[own >= 0], sums, counts)
+    return sums, counts
+
+
 def nearest_centers(
-    rows: NDArray[Any], centers: NDArray[np.float32], n_jobs: int | None = 1
+    rows: NDArray[Any] | RowSource, centers: NDArray[np.float32], n_jobs: int | None = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The nearest centre of each row, and the squared distance to it, both as float32 products see them.
 
     Unlike an exact search this may take the second of two centres that are equally near but for rounding. Products
     are taken from the middle of the centres, because far from 0 they would drown distances.
     """
-    labels, distances = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=np.float32)
+    source = row_source(rows)
+    labels, distances = np.empty(len(source), dtype=np.int32), np.empty(len(source), dtype=np.float32)
+    size = _rows_at_once(source)
     middle = centers.mean(axis=0)
     centers = centers - middle
     halves = 0.5 * np.square(centers).sum(axis=1)
 
     def work(start: int) -> None:
-        block = np.asarray(rows[start : start + ROWS_PER_BLOCK] - middle, dtype=np.float32)
+        rows = source.part(slice(start, min(start + size, len(source))))
+        block = np.asarray(rows - middle, dtype=np.float32)
         scores = block @ centers.T
         scores -= halves  # |x − c|²/2 = |x|²/2 − (xc − |c|²/2): the largest score is the nearest centre
         best = scores.argmax(axis=1)
@@ -77,17 +103,17 @@ def nearest_centers(
         distances[part] = np.maximum(gaps, 0)
 
     with one_matrix_thread():
-        map_in_threads(work, range(0, len(rows), ROWS_PER_BLOCK), n_jobs)
+        map_in_threads(work, range(0, len(source), size), n_jobs)
     return labels, distances
 
 
-def _spread_seeds(rows: NDArray[Any], n_centers: int, seed: int) -> NDArray[np.float32]:
+def _spread_seeds(rows: RowSource, n_centers: int, seed: int) -> NDArray[np.float32]:
     from sklearn.cluster import kmeans_plusplus
 
     n_rows = min(len(rows), ROWS_TO_SEED * n_centers)
     some = np.sort(np.random.default_rng(seed).permutation(len(rows))[:n_rows])
     with one_matrix_thread():
-        centers, _ = kmeans_plusplus(rows[some], n_centers, random_state=seed % 2**32)
+        centers, _ = kmeans_plusplus(rows.take(some), n_centers, random_state=seed % 2**32)
     return np.ascontiguousarray(centers, dtype=np.float32)
 
 
@@ -109,7 +135,8 @@ def cluster_classes(
     of_row, nearest = np.empty(len(rows), dtype=np.int32), np.empty(0, dtype=np.int64)
     for c in np.flatnonzero(counts):
         members = np.flatnonzero(classes == c)
-        starts = (_cluster(rows[members], int(counts[c]), seed + start) for start in range(n_starts))
+        own = row_source(rows).only(members) if is_mapped(rows) else row_source(rows[members])
+        starts = (_cluster(own, int(counts[c]), seed + start) for start in range(n_starts))
         labels, gaps = min(starts, key=lambda found: float(found[1].sum()))
         by_gap = np.lexsort((gaps, labels))
         first = np.unique(labels[by_gap], return_index=True)[1]
@@ -119,20 +146,18 @@ def cluster_classes(
     return Clusters(np.argsort(order).astype(np.int32)[of_row], nearest[order])
 
 
-def _cluster(rows: NDArray[Any], n_clusters: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
+def _cluster(rows: RowSource, n_clusters: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
     """The cluster of each row, and its squared distance to the cluster's mean."""
     _, labels = k_means(rows, n_clusters, seed, max_rounds=ROUNDS_IN_CLASSES, n_jobs=1)
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)  # the last round may have emptied one
-    return labels, np.square(rows - cluster_means(rows, labels)[labels]).sum(axis=1)
+    means, size = cluster_means(rows, labels), _rows_at_once(rows)
+    parts = (slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size))
+    return labels, np.concatenate([np.square(rows.part(p) - means[labels[p]]).sum(axis=1) for p in parts])
 
 
-def cluster_means(rows: NDArray[Any], of_row: NDArray[np.integer]) -> NDArray[np.float64]:
+def cluster_means(rows: NDArray[Any] | RowSource, of_row: NDArray[np.integer]) -> NDArray[np.float64]:
     """The mean of the rows of each cluster; rows below cluster 0 are in none."""
-    from nearboost.kernels.encoding import add_by_label
-
-    n_clusters = int(of_row.max()) + 1
-    sums, counts = np.zeros((n_clusters, rows.shape[1])), np.zeros(n_clusters, dtype=np.int64)
-    add_by_label(rows[of_row >= 0], of_row[of_row >= 0], sums, counts)
+    sums, counts = _sums_by_label(row_source(rows), of_row, int(of_row.max()) + 1)
     return sums / counts[:, np.newaxis]
 
 
