@@ -50,10 +50,11 @@ bench: $(STAMP)
 paper: $(STAMP)
 	$(BIN)/python -m papers $(or $(NAME),--list) $(if $(DATA),--data $(DATA)) $(OPTIONS)
 
-# The site, from clean; a warning is an error.
+# The site, from clean, with the gallery's scripts run; a warning is an error. Then its pages are opened.
 docs: $(STAMP)
 	rm -rf site docs/generated
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto -d site/.doctrees docs site
+	NEARBOOST_SITE=site $(BIN)/python -m pytest tests/site
 
 # Renew the lock file from pyproject.toml. What PyTorch with CUDA needs besides is left to pip: a CPU wheel has none.
 lock:

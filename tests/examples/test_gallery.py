@@ -1,0 +1,33 @@
+"""Scripts of the gallery: the documentation runs those called ``plot_…``; these keep to its rules."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+GALLERY = Path(__file__).resolve().parents[2] / "examples" / "gallery"
+SCRIPTS = sorted(GALLERY.rglob("*.py"))
+
+
+def test_gallery_has_all_that_is_promised():
+    assert len([script for script in SCRIPTS if script.name.startswith("plot_")]) >= 16
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_scripts_are_short_and_say_what_they_show(script):
+    text = script.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 60
+    title, line, empty, *rest = ast.get_docstring(ast.parse(text)).splitlines()
+    assert line == "=" * len(title)
+    assert empty == ""
+    assert 15 < len(" ".join(rest).split()) < 100
+    if script.name.startswith("plot_"):
+        assert text.endswith("plt.show()\n")
+        assert "set_title" in text or "suptitle" in text
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_scripts_need_no_download(script):
+    text = script.read_text(encoding="utf-8")
+    assert "fetch_" not in text
+    assert "http" not in text
