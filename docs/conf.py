@@ -1,6 +1,7 @@
 """How Sphinx builds the site; `make docs` calls it."""
 
 import inspect
+import os
 from importlib import metadata
 from typing import Any
 
@@ -41,6 +42,9 @@ html_static_path = [
     str(file.locate()) for file in metadata.files("sphinx-mathjax-offline") or () if file.name == MATHJAX
 ]
 mathjax_path = MATHJAX
+
+# Diagrams of estimators on pages of the gallery lead from there to those of classes.
+os.environ["NEARBOOST_DOCS"] = "../../.."
 
 # Each script of the gallery runs, and API pages list the scripts that use what they are about.
 sphinx_gallery_conf = {

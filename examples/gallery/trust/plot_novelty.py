@@ -38,10 +38,7 @@ ax.bar(places - 0.2, sure, 0.4, color="#8a94a3", label="median probability of th
 bars = ax.bar(places + 0.2, flagged, 0.4, color="#c4590a", label="share flagged as unlike the training rows")
 ax.bar_label(bars, [f"{share:.0%}" for share in flagged])
 ax.set_xticks(places, names)
-ax.set(
-    ylim=(0, 1.35),
-    yticks=np.linspace(0, 1, 6),
-    title=f"Noise is flagged, most of 8 and 9 are not; false alarms: {flagged[0]:.1%}",
-)
+ax.set(ylim=(0, 1.35), yticks=np.linspace(0, 1, 6))
+ax.set_title(f"Noise is flagged, most of 8 and 9 are not; false alarms: {flagged[0]:.1%}")
 ax.legend(frameon=False, ncols=2, loc="upper center")
 plt.show()

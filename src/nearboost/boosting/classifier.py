@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
+from nearboost.base.estimator import Estimator
 from nearboost.base.validation import (
     check_choice,
     check_count_or_share,
@@ -55,7 +56,7 @@ from nearboost.problem.targets import (
 from nearboost.votes import VOTE_WEIGHTS, CodeVotes, PlainVotes, VoteRule
 
 
-class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin, BaseEstimator):
+class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin, Estimator):
     """Base of the boosted neighbours; each family adds its votes, its step rule and their parameters."""
 
     _multilabel = True  # whether a matrix of labels makes sense

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Choice, Labels, Misfit, Nullable
+from nearboost.base.estimator import Estimator
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_whole, validate_rows
 from nearboost.boosting.queries import Explanation
@@ -52,7 +53,7 @@ def judge_votes(
     return cross_fit(mark_rows(X), classes, number_groups(groups, len(X)), shares_by_others)
 
 
-class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
+class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
     """k nearest neighbours with equal votes, or with votes weighted by rank or distance.
 
     It uses the same exact search as the boosted classifiers, so that comparisons are fair.

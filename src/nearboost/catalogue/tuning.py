@@ -8,12 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from nearboost.base.estimator import Estimator
 from nearboost.base.threads import one_matrix_thread
 from nearboost.ensemble.calibrated import CalibratedScores
 from nearboost.problem.held_out import spread_folds
@@ -30,7 +31,7 @@ def _best_has(name: str) -> Any:
     return check
 
 
-class Tuned(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class Tuned(MetaEstimatorMixin, ClassifierMixin, Estimator):
     """A classifier whose settings are the best of a grid, judged by folds of the training rows.
 
     Parameters

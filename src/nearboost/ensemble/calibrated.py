@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Misfit, Number, Part
+from nearboost.base.estimator import Estimator
 from nearboost.base.outputs import gathered
 from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import validate_rows
@@ -33,7 +34,7 @@ N_FOLDS = 5
 SLOPE = 3  # of the odds that a machine of two classes is right, by its decision: a row on its margin has 20 to 1
 
 
-class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class CalibratedScores(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin, Estimator):
     """A classifier with a ``decision_function``, and probabilities by a temperature of its held-out scores.
 
     Parameters

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.estimator import Estimator
 from nearboost.base.progress import progress_bar
 from nearboost.base.schema import Schema, set_fitted
 from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
@@ -47,7 +48,7 @@ LEAST_WEIGHT = 1e-9  # of the largest
 PIECES_AT_ONCE = 64  # of queries
 
 
-class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, BaseEstimator):
+class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, Estimator):
     """Nearest neighbours in a learned metric, calibrated: nothing to choose, nothing to scale.
 
     Three scores are added up. Each row is written as a sum of training rows; the *vote* is the weight of each

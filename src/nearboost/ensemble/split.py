@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearboost.base.entries import Choice, ListOf, Misfit, Part
+from nearboost.base.estimator import Estimator
 from nearboost.base.progress import progress_bar
 from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import (
@@ -39,7 +40,7 @@ NORMALIZATIONS = {"l1": 1, "l2": 2}
 POSTERIORS = {"transfer": "class_posteriors", "predict_proba": "predict_proba"}
 
 
-class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin, Estimator):
     """A classifier for each part of the features; their posteriors are averaged.
 
     Neighbours lose their meaning in thousands of dimensions. Here the features are cut into equal parts, each part

@@ -5,11 +5,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Size
+from nearboost.base.estimator import Estimator
 from nearboost.base.images import MAX_PIXELS, as_grey, as_images, in_unit_range, needs, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
 from nearboost.base.progress import progress_bar
@@ -23,7 +24,7 @@ DESCRIPTOR_LENGTH = Size(1, name="n_features")
 NOT_FINITE = "The descriptors hold NaN or infinite values; check how they were made."
 
 
-class FixedDescriptor(NonTabularMixin, BaseEstimator):
+class FixedDescriptor(NonTabularMixin, Estimator):
     """An estimator that learns nothing and is ready without `fit`; scikit-learn knows by its tags."""
 
     takes: ClassVar[str] = "images"
@@ -93,7 +94,7 @@ class GreyDescriptor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FixedDes
         raise NotImplementedError
 
 
-class DescriptorLearner(NonTabularMixin, TransformerMixin, BaseEstimator):
+class DescriptorLearner(NonTabularMixin, TransformerMixin, Estimator):
     """A transformer of local descriptors that learns from a sample of them."""
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Flag, Integer, Number
 from nearboost.base.errors import warn_caller
+from nearboost.base.estimator import Estimator
 from nearboost.base.progress import progress_bar
 from nearboost.base.rows import RowSource, check_rows, row_source
 from nearboost.base.schema import Schema, of_rows
@@ -34,7 +34,7 @@ ROWS_TO_SEED = 20  # for each component, however long rows are
 EMPTY = 1e-3  # rows: a component with less to itself is given half of the largest one
 
 
-class DiagonalGMM(BaseEstimator):
+class DiagonalGMM(Estimator):
     """A mixture of Gaussians with diagonal covariances, fitted by expectation maximisation.
 
     Rows are standardised and processed in blocks of float32 with sums in float64: fast, in little memory, and with

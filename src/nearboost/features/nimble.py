@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Integer, Misfit
+from nearboost.base.estimator import Estimator
 from nearboost.base.images import GREY_WEIGHTS, as_color, as_grey, as_images, in_unit_range, pixels_of
 from nearboost.base.local_sets import LocalSet, LocalSets, NonTabularMixin
 from nearboost.base.schema import Schema
@@ -38,7 +39,7 @@ def _check_filters(state: Mapping[str, Any]) -> None:
         raise Misfit(f"must have {N_AVERAGES} averages of each filter")
 
 
-class Nimble(NonTabularMixin, TransformerMixin, BaseEstimator):
+class Nimble(NonTabularMixin, TransformerMixin, Estimator):
     """Descriptors of a few windows of an image, drawn where it is salient, by filters learned from images.
 
     The filters are independent components of patches. Their responses r become ranks ``P(|R| ≤ |r|)`` under a

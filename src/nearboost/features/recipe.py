@@ -6,13 +6,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Flag, ListOf, Misfit, Part, entry_of, kind_of
 from nearboost.base.errors import warn_caller
+from nearboost.base.estimator import Estimator
 from nearboost.base.images import as_images, in_unit_range, is_grey, pixels_of
 from nearboost.base.local_sets import NonTabularMixin
 from nearboost.base.schema import Schema
@@ -40,7 +41,7 @@ def _check_channels(state: Mapping[str, Any]) -> None:
             raise Misfit("must have steps that fit each other")
 
 
-class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SIFTColorFisher(NonTabularMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Fisher vectors of dense SIFT and of local colour, side by side: 4,096 numbers per image.
 
     Each channel is reduced to 64 numbers per patch, encoded by 16 Gaussians and normalised by itself; SIFT comes

@@ -5,10 +5,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Size
+from nearboost.base.estimator import Estimator
 from nearboost.base.progress import Advance, progress_bar
 from nearboost.base.rows import RowSource, check_rows, row_source
 from nearboost.base.schema import Schema, of_rows
@@ -23,7 +24,7 @@ MOST_DAMPING = 1e6
 NO_VARIANCE = 1e-9  # of the largest
 
 
-class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class WhitenedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Principal components over damped deviations, then rows of unit length: for neighbours on Fisher vectors.
 
     Component i is divided by √(λᵢ + μ·λ₁), with λ the variances in decreasing order: whitening lets weak

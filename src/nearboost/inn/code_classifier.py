@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Nullable, Part, Spec
+from nearboost.base.estimator import Estimator
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
 from nearboost.base.validation import check_choice, check_flag, validate_rows
 from nearboost.inn.decisions import Classes, Decision, ExplainedDecision
@@ -57,7 +58,7 @@ def judge(decision: Decision, groups: NDArray[np.int32]) -> HeldOut:
     return cross_fit(mark_rows(decision.samples), decision.classes, groups, evidence_by_others)
 
 
-class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
+class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
     """Base of the classifiers by codes: keeps the samples, codes rows by them and decides by the codes."""
 
     normalize: bool

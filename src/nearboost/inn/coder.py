@@ -6,10 +6,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Misfit, Number, Part
+from nearboost.base.estimator import Estimator
 from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import check_map, check_sparse, validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
@@ -20,7 +21,7 @@ def _check_samples(state: Mapping[str, Any]) -> None:
         raise Misfit("must have samples")
 
 
-class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Iterative nearest neighbours (INN): rows as sparse weighted sums of samples.
 
     The first term of a code is the nearest sample. The query then moves away from it by a fraction λ of their

@@ -5,12 +5,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Number
+from nearboost.base.estimator import Estimator
 from nearboost.base.schema import Schema, of_rows, set_fitted
 from nearboost.base.validation import check_whole, validate_rows
 from nearboost.neighbors import NeighborSearch
@@ -21,7 +22,7 @@ SHRINKAGES = (0.6, 0.3, 0.1, 0.03, 0.01, 0.001)  # the largest of equals is take
 N_FOLDS = 3
 
 
-class ChosenDiscriminants(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ChosenDiscriminants(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Linear discriminants with a within-class covariance that is shrunk as suits held-out rows.
 
     Of three folds of the training rows each is projected by discriminants of the others, and gets the class of the

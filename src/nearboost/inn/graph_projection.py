@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array
 from nearboost.base.errors import warn_caller
+from nearboost.base.estimator import Estimator
 from nearboost.base.progress import progress_bar
 from nearboost.base.schema import Schema, of_rows
 from nearboost.base.threads import count_threads
@@ -24,7 +25,7 @@ from nearboost.problem.targets import encode_classes
 SHARE_OF_VARIANCE = 0.98
 
 
-class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class GraphProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator, ABC):
     """What all such projections share; they differ in the weights between rows.
 
     Rows are centred and brought to the principal axes that hold 98% of their variance. There, with the weights W

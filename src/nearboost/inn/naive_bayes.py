@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from nearboost.base.entries import Array, Part, Size
 from nearboost.base.errors import warn_caller
+from nearboost.base.estimator import Estimator
 from nearboost.base.local_sets import LocalSets, NonTabularMixin
 from nearboost.base.progress import Advance, progress_bar, silent
 from nearboost.base.schema import CLASSES, Schema, set_fitted
@@ -33,7 +34,7 @@ REGULARIZATION = {"inn": 0.1, "l1": 0.3}  # as published
 MOST_DESCRIPTORS = 100_000  # of held-out images
 
 
-class NaiveBayesNN(NonTabularMixin, DecidingClassifierMixin, ClassifierMixin, BaseEstimator):
+class NaiveBayesNN(NonTabularMixin, DecidingClassifierMixin, ClassifierMixin, Estimator):
     """Classification of images by their local descriptors; nothing is learned, the descriptors are kept.
 
     Each descriptor of an image is compared with all training descriptors, whichever image they are from. Its

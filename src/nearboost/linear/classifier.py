@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
+from nearboost.base.estimator import Estimator
 from nearboost.base.rows import row_source
 from nearboost.base.threads import count_threads, one_matrix_thread
 from nearboost.base.validation import check_choice, check_flag, check_positive, check_whole
@@ -37,7 +38,7 @@ from nearboost.problem.targets import (
 NO_HISTORY: dict[str, list[float]] = {"risk": [], "held_out_accuracy": []}
 
 
-class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, BaseEstimator):
+class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, Estimator):
     """Base of the linear classifiers learned by stochastic steps; each adds its coordinates and its metric."""
 
     loss: str

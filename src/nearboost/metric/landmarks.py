@@ -4,11 +4,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from nearboost.base.entries import Array, Number
+from nearboost.base.estimator import Estimator
 from nearboost.base.schema import Schema, of_rows
 from nearboost.base.validation import check_labels, check_map, check_positive, check_whole, validate_rows
 from nearboost.metric.linear import check_spread
@@ -65,7 +66,7 @@ def kernel_coordinates(
     return coordinates
 
 
-class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Coordinates whose inner products are close to a Gaussian kernel: a linear method on them is a kernel method.
 
     Parameters

@@ -4,14 +4,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from nearboost.base.estimator import Estimator
 from nearboost.problem.targets import encode_classes
 
 SPREADS = (1e-140, 1e140)  # squares of these, and their reciprocals, are far from the ends of float64
 
 
-class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """A linear map learned from labels, one row of ``components_`` for each coordinate."""
 
     components_: NDArray[Any]
