@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from devices import needs_torch
-from nearboost.base.device import device_of, is_device_name, is_tensor, load_ahead, open_device, to_device
+from nearboost.base.device import (
+    check_one_device,
+    is_device_name,
+    is_tensor,
+    load_ahead,
+    open_device,
+    place_tensor,
+    to_device,
+)
 from nearboost.base.errors import UsageError
 
 
@@ -48,9 +56,20 @@ def test_a_device_without_float64(monkeypatch):
     with_devices(monkeypatch, 0, mps=True)
     with pytest.raises(UsageError, match="'gpu' would be an MPS device, which has no float64; use the CPU"):
         open_device("gpu")
-    tensor = type("Tensor", (), {"device": type("Device", (), {"type": "mps"})()})()
-    with pytest.raises(ValueError, match=r"lies on an MPS device, which has no float64; give tensor\.cpu\(\)"):
-        device_of([tensor])
+
+
+class Elsewhere:
+    """A tensor as it looks where there are other devices."""
+
+    __module__ = "torch"
+
+    def __init__(self, device, dtype="float32"):
+        import torch
+
+        self.device, self.dtype = torch.device(device), getattr(torch, dtype)
+
+    def detach(self):
+        return self
 
 
 @needs_torch
@@ -62,19 +81,44 @@ def test_which_gpu(monkeypatch):
 
 
 @needs_torch
-def test_tensors_lie_on_one_device(monkeypatch):
+def test_tensors_stay_where_work_is_done(monkeypatch):
     import torch
 
     with_devices(monkeypatch, 2)
-    one, other = torch.zeros(2), torch.zeros(2, device="meta")
-    assert device_of([one, one]) == device_of([one], "gpu") == torch.device("cpu")
-    assert device_of([], "gpu:1") == torch.device("cuda:1")
-    with pytest.raises(ValueError, match="Tensors lie on cpu and on meta; move them to one device"):
-        device_of([one, other])
-    with pytest.raises(
-        ValueError, match="A tensor lies on cpu and 'gpu:1' is cuda:1; move it, or name its device"
-    ):
-        device_of([one], "gpu:1")
+    here, second = torch.zeros(2, 3), Elsewhere("cuda:1")
+    assert isinstance(place_tensor(here, "exact"), np.ndarray)
+    assert isinstance(place_tensor(here, "gpu"), np.ndarray)
+    assert is_tensor(place_tensor(here, "torch:cpu"))
+    assert place_tensor(second, "gpu") is place_tensor(second, "gpu:1") is second
+    rows = [[1.0]]
+    assert place_tensor(rows, "exact") is rows
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("tensor", "name", "message"),
+    [
+        (("cuda:1",), "exact", "A tensor lies on cuda:1, and 'exact' works on the CPU; give tensor.cpu()"),
+        (("cuda:1",), "gpu:0", "A tensor lies on cuda:1, which is not 'gpu:0'; move it, or name its device"),
+        (("cuda:1",), "torch:cpu", "lies on cuda:1, which is not 'torch:cpu'"),
+        (("mps",), "gpu", "A tensor lies on an MPS device, which has no float64; give tensor.cpu()"),
+        (("cpu", "bfloat16"), "gpu", "A tensor holds torch.bfloat16; give float16, float32 or float64"),
+        (("cpu", "int64"), "exact", "A tensor holds torch.int64"),
+    ],
+)
+def test_tensors_that_are_refused(tensor, name, message, monkeypatch):
+    with_devices(monkeypatch, 2)
+    with pytest.raises(ValueError, match=message):
+        place_tensor(Elsewhere(*tensor), name)
+
+
+@needs_torch
+def test_tensors_lie_on_one_device():
+    import torch
+
+    check_one_device(torch.device("cpu"), torch.device("cpu"))
+    with pytest.raises(ValueError, match="Tensors lie on cpu and on cuda:1; move them to one device"):
+        check_one_device(torch.device("cpu"), torch.device("cuda:1"))
 
 
 @needs_torch

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices import needs_torch, on_devices
+from nearboost.base.device import open_device
 from nearboost.neighbors import NeighborSearch
 from neighbors.brute_force import assert_same, nearest
 from neighbors.test_exact import DTYPES, KINDS, METRICS, make
@@ -191,3 +192,80 @@ def test_pickles_hold_no_tensors(device):
     written = pickle.dumps(search)
     assert b"torch" not in written.replace(b"torch:cpu", b"")
     assert_same(pickle.loads(written).graph(4), (expected.indices, expected.distances))
+
+
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("memory", [1e9, LITTLE])
+def test_tensors_stay_on_their_device(memory, dtype, metric, device):
+    import torch
+
+    X, Q = (torch.from_numpy(make("near duplicates", n, n)).to(getattr(torch, dtype)) for n in (1500, 60))
+    expected = NeighborSearch(X.double().numpy(), metric).search(Q.double().numpy(), 7)
+    on_device = X.to(open_device(device))
+    search = search_on(device, on_device, metric, memory)
+    assert search.rows.X.data_ptr() == on_device.data_ptr()
+    for queries in (Q.to(open_device(device)), Q.double().numpy()):
+        assert_same(search.search(queries, 7), (expected.indices, expected.distances))
+    from_array = search_on(device, X.numpy(), metric, memory).search(Q.to(open_device(device)), 7)
+    assert_same(from_array, (expected.indices, expected.distances))
+    graph = NeighborSearch(X.double().numpy(), metric).graph(5)
+    assert_same(search.graph(5), (graph.indices, graph.distances))
+
+
+@needs_torch
+def test_tensors_on_the_cpu_are_arrays_for_other_methods():
+    import torch
+
+    X = make("gaussian", 200)
+    expected = NeighborSearch(X).graph(4)
+    assert_same(NeighborSearch(torch.from_numpy(X)).graph(4), (expected.indices, expected.distances))
+
+
+@on_devices
+@pytest.mark.parametrize(
+    ("dtype", "cure"), [("float32", "drop it"), ("float16", "half values overflow beyond 65,504")]
+)
+def test_rows_of_tensors_that_are_not_finite_are_named(dtype, cure, device):
+    import torch
+
+    X = torch.zeros(3000, 5, dtype=getattr(torch, dtype))
+    X[2017, 3] = np.inf
+    with pytest.raises(ValueError, match=f"Row 2017 holds NaN or infinity; {cure}"):
+        search_on(device, X.to(open_device(device)))
+
+
+@on_devices
+@pytest.mark.parametrize("exponent", [-700, 0, 700])
+def test_tensors_of_any_size(exponent, device):
+    import torch
+
+    X = make("gaussian", 500) * np.ldexp(1.0, exponent)
+    expected = NeighborSearch(X).graph(4)
+    found = search_on(device, torch.from_numpy(X).to(open_device(device))).graph(4)
+    assert_same(found, (expected.indices, expected.distances))
+
+
+@on_devices
+def test_tensors_are_refused_as_arrays_are(device):
+    import torch
+
+    X = torch.from_numpy(make("gaussian", 60)[:, :5]).to(open_device(device))
+    zero, huge = X.clone(), X.clone()
+    zero[40], huge[17, 2], huge[20] = 0, 1e162, 0
+    with pytest.raises(ValueError, match="Row 40 is all zeros"):
+        search_on(device, zero, "cosine")
+    with pytest.raises(ValueError, match=r"Row 17 holds 1e\+162, beside which distances"):
+        search_on(device, huge)
+    with pytest.raises(ValueError, match="must form a matrix"):
+        search_on(device, X[0])
+    with pytest.raises(ValueError, match="2 features and the searched rows 5"):
+        search_on(device, X).search(X[:, :2], 3)
+    with pytest.raises(ValueError, match="Listed rows of a tensor are not measured"):
+        search_on(device, X).measure(np.zeros((1, 5)), np.zeros((1, 1), dtype=int))
+    with pytest.raises(ValueError, match="There are no rows"):
+        search_on(device, X[:0])
+    meta = torch.zeros((2, 5), device="meta")
+    with pytest.raises(ValueError, match=r"lies? on .*meta"):
+        search_on(device, X).search(meta, 3)

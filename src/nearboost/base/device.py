@@ -52,21 +52,39 @@ def open_device(name: str) -> Any:
     return torch.device("cuda", number)
 
 
-def device_of(tensors: Iterable[Tensor], name: str | None = None) -> Any:
-    """The one device that tensors lie on, which must be the one of a name that gives its number."""
-    device = None
-    for tensor in tensors:
-        if tensor.device.type == "mps":
-            raise ValueError("A tensor lies on an MPS device, which has no float64; give tensor.cpu().")
-        if device is not None and tensor.device != device:
-            raise ValueError(f"Tensors lie on {device} and on {tensor.device}; move them to one device.")
-        device = tensor.device
-    if name is not None and (":" in name or device is None):
-        named = open_device(name)
-        if device is not None and device != named:
-            raise ValueError(f"A tensor lies on {device} and {name!r} is {named}; move it, or name its device.")
-        device = named
-    return device
+def place_tensor(X: Any, name: str) -> Any:
+    """A tensor for work on a device of this name, which it must lie on, or an array for work elsewhere.
+
+    Tensors on the CPU are arrays unless the work is on CPU tensors; what is no tensor is given back.
+    """
+    if not is_tensor(X):
+        return X
+    check_tensor(X)
+    X, place = X.detach(), X.device
+    if place.type == "cpu" and name != CPU_FOR_TESTS:
+        return X.numpy()
+    if not is_device_name(name):
+        raise ValueError(
+            f"A tensor lies on {place}, and {name!r} works on the CPU; give tensor.cpu() or use 'gpu'."
+        )
+    if name != "gpu" and place != open_device(name):
+        raise ValueError(f"A tensor lies on {place}, which is not {name!r}; move it, or name its device.")
+    return X
+
+
+def check_tensor(X: Tensor) -> None:
+    """Refuse tensors that are no rows of floating numbers, and those where there is no float64."""
+    torch = import_torch()
+    if X.device.type == "mps":
+        raise ValueError("A tensor lies on an MPS device, which has no float64; give tensor.cpu().")
+    if X.dtype not in (torch.float16, torch.float32, torch.float64):
+        raise ValueError(f"A tensor holds {X.dtype}; give float16, float32 or float64, as by tensor.float().")
+
+
+def check_one_device(one: Any, other: Any) -> None:
+    """Refuse tensors on two devices."""
+    if one != other:
+        raise ValueError(f"Tensors lie on {one} and on {other}; move them to one device.")
 
 
 def device_memory(device: Any) -> float:

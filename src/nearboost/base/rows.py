@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
+from nearboost.base.device import Tensor, import_torch, is_tensor, to_device
 from nearboost.base.validation import check_labels, check_map, find_map, is_mapped, validate_rows
 
 Block = Any  # dense or CSR rows
@@ -27,6 +28,7 @@ class RowSource:
     Attributes
     ----------
     X : the array, of any type
+    stored : the type they have
     dtype : that of what is read: float16 comes as float32, other types that are neither float32 nor float64 as
         float64
     """
@@ -34,6 +36,7 @@ class RowSource:
     def __init__(self, X: Any) -> None:
         self.X = X
         self.n_rows, self.n_features = X.shape
+        self.stored = X.dtype
         self.dtype = read_type(X.dtype)
 
     @property
@@ -69,12 +72,35 @@ class RowSource:
         """
         return self.take(np.arange(rows.start, rows.stop))
 
+    def on(self, device: Any, rows: NDArray[np.integer]) -> Tensor:
+        """Some rows on a device of PyTorch.
+
+        Parameters
+        ----------
+        device : torch.device
+            Where to.
+        rows : ndarray of int
+            The rows, in rising order.
+
+        Returns
+        -------
+        Tensor
+            The rows.
+        """
+        return to_device(self.take(rows), device)
+
     def as_stored(self) -> "RowSource":
-        """The same rows, of which float16 ones are read as such."""
-        stored = copy(self)
-        if self.X.dtype == np.float16:
-            stored.dtype = self.X.dtype
-        return stored
+        """The same rows, of which float16 ones are read as such.
+
+        Returns
+        -------
+        RowSource
+            The rows.
+        """
+        as_stored = copy(self)
+        if self.stored == np.float16:
+            as_stored.dtype = self.stored
+        return as_stored
 
     def only(self, numbers: NDArray[np.integer]) -> "RowSource":
         """Some rows alone; none is read yet.
@@ -118,7 +144,8 @@ class SomeRows(RowSource):
 
     def __init__(self, source: RowSource, numbers: NDArray[np.integer]) -> None:
         self.source, self.numbers = source, numbers
-        self.n_rows, self.n_features, self.dtype = len(numbers), source.n_features, source.dtype
+        self.n_rows, self.n_features = len(numbers), source.n_features
+        self.stored, self.dtype = source.stored, source.dtype
 
     def take(self, rows: NDArray[np.integer]) -> Block:
         """See `RowSource`."""
@@ -127,6 +154,28 @@ class SomeRows(RowSource):
     def as_stored(self) -> RowSource:
         """See `RowSource`."""
         return SomeRows(self.source.as_stored(), self.numbers)
+
+
+class TensorSource(RowSource):
+    """Rows of a tensor, which stay on its device unless they are taken."""
+
+    def __init__(self, X: Tensor) -> None:
+        self.X = X
+        self.n_rows, self.n_features = X.shape
+        self.stored = np.dtype(str(X.dtype).removeprefix("torch."))
+        self.dtype = read_type(self.stored)
+
+    def take(self, rows: NDArray[np.integer]) -> Block:
+        """A copy of some rows on the CPU."""
+        return self.on(self.X.device, rows).cpu().numpy()
+
+    def on(self, device: Any, rows: NDArray[np.integer]) -> Tensor:
+        """Some rows where they are; without a copy where they follow one another and need none."""
+        if follow_one_another(rows):
+            block = self.X[int(rows[0]) : int(rows[-1]) + 1]
+        else:
+            block = self.X[to_device(rows, device)]
+        return block.to(getattr(import_torch(), self.dtype.name))
 
 
 class MappedRowSource(RowSource):
@@ -170,6 +219,16 @@ def first_not_finite(block: Block) -> int | None:
     return None if finite.all() else int(np.argmin(finite))
 
 
+def first_bad_row(X: Tensor) -> int | None:
+    """The same of a tensor, in parts."""
+    step = max(1, BYTES_AT_ONCE // max(1, X.shape[1]))
+    for start in range(0, len(X), step):
+        finite = X[start : start + step].isfinite().all(1)
+        if not finite.all():
+            return start + int(finite.int().argmin())
+    return None
+
+
 def overflown(X: NDArray[Any], row: NDArray[Any]) -> str:
     """What to do about infinity in a row of X, if it comes from half precision."""
     if X.dtype != np.float16 or not np.isinf(row).any():
@@ -205,6 +264,8 @@ def row_source(X: Any) -> RowSource:
     """The way to read rows of a validated X."""
     if isinstance(X, RowSource):
         return X
+    if is_tensor(X):
+        return TensorSource(X)
     return MappedRowSource(X) if is_mapped(X) else RowSource(X)
 
 

@@ -18,7 +18,7 @@ from nearboost.base.rows import RowSource
 from nearboost.neighbors.exact import Lists, cut
 from nearboost.neighbors.halves import Bounds, Shadow, choose_bounds, rounded_up
 from nearboost.neighbors.lanes import largest_values, measure, row_norms
-from nearboost.neighbors.rows import MeasuredRows
+from nearboost.neighbors.rows import MeasuredRows, TensorRows
 from nearboost.neighbors.ruler import METRICS, NO_ROW, powers_of_two
 
 MOST_QUERIES, MOST_ROWS = 8192, 2**17  # of a tile
@@ -120,8 +120,9 @@ class GPUSearch:
     metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
     exact: ClassVar[bool] = True
 
-    def __init__(self, rows: MeasuredRows, name: str) -> None:
-        self.rows, self.device = rows, open_device(name)
+    def __init__(self, rows: MeasuredRows | TensorRows, name: str) -> None:
+        self.rows = rows
+        self.device = rows.X.device if isinstance(rows, TensorRows) else open_device(name)
         self.source = rows.source.as_stored()
         self.memory = device_memory(self.device) if rows.memory is None else rows.memory
         largest = rows.largest / rows.unit
@@ -134,7 +135,10 @@ class GPUSearch:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """See `SearchMethod`."""
         n_rows, n_features = self.source.shape
-        row_bytes = n_features * (self.source.dtype.itemsize + 2.0) + 32
+        stored = (
+            0 if isinstance(self.rows, TensorRows) else self.source.dtype.itemsize
+        )  # tensors are there already
+        row_bytes = n_features * (stored + 2.0) + 32
         room = Room.of(self.memory, n_features, row_bytes, Q.n_rows, n_rows)
         lists, units = Lists.empty(Q.n_rows, k), np.ones(Q.n_rows)
         indices, sums, proved = lists.indices, lists.sums, np.ones(Q.n_rows, dtype=bool)
@@ -168,7 +172,7 @@ class GPUSearch:
 
     def _block(self, part: slice, room: Room) -> Block:
         torch, norms = import_torch(), None
-        rows = to_device(self.source.part(part), self.device)
+        rows = self.source.on(self.device, np.arange(part.start, part.stop))
         if self.rows.metric == "cosine":
             norms = to_device(self.rows.norms[part], self.device)
         shadows = []
@@ -181,7 +185,7 @@ class GPUSearch:
 
     def _queries(self, Q: RowSource, piece: slice, groups: NDArray[np.int32]) -> Queries:
         torch, rows = import_torch(), self.rows
-        given = to_device(Q.part(piece), self.device)
+        given = Q.on(self.device, np.arange(piece.start, piece.stop))
         if rows.metric == "cosine":
             units = np.ones(len(given))
             measured = placed = given.double() / to_device(row_norms(given, piece.start), self.device)[:, None]

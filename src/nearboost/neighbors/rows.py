@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.device import Tensor, is_tensor, place_tensor
 from nearboost.base.memory import free_memory
-from nearboost.base.rows import row_source
+from nearboost.base.rows import first_bad_row, first_not_finite, is_readable_map, overflown, row_source
 from nearboost.base.threads import count_useful_threads, map_in_threads
 from nearboost.base.validation import check_map, is_mapped
+from nearboost.neighbors import lanes
 from nearboost.neighbors.ruler import Block, MeasuredQueries, Ruler, largest_values, row_norms
 
 LEAST_ROOM = 2.0**24  # bytes to work in, however little memory is given
@@ -52,7 +54,8 @@ class MeasuredRows(Ruler):
         numbers = np.arange(0, len(X), self._sampled_every())
         super().__init__(metric, lowest, highest, self.source.take(numbers))
         if self.unit > 1.0:
-            self._refuse_vanishing()
+            sizes = np.concatenate([largest_values(rows) for _, rows in self.source.blocks(LOOK_BYTES)])
+            refuse_vanishing(sizes, metric, self.unit)
 
     def _look(self, metric: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The limits of all features; norms are kept for the cosine."""
@@ -69,17 +72,6 @@ class MeasuredRows(Ruler):
         """Every how many rows one is drawn to find the middle; in memory about a thousand."""
         most = self.fitting(1 / 32, 8 * self.n_features, ROWS_PER_BLOCK)
         return -(-self.n_rows // (ROWS_PER_BLOCK if self.keeps_blocks else max(RUN, most)))
-
-    def _refuse_vanishing(self) -> None:
-        """Refuse rows so small beside a huge one that no distance between them could be told from zero."""
-        sizes = np.concatenate([largest_values(rows) for _, rows in self.source.blocks(LOOK_BYTES)])
-        small = np.flatnonzero((sizes > 0) & (sizes < VANISHING[self.metric] * self.unit))
-        if len(small):
-            huge = sizes.argmax()
-            raise ValueError(
-                f"Row {huge} holds {sizes[huge]:.3g}, beside which distances between rows such as {small[0]}, of "
-                f"values up to {sizes[small[0]]:.3g}, vanish in float64; correct that value or leave it out."
-            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the shadow, which is rebuilt when needed, and what suits this machine alone."""
@@ -201,3 +193,75 @@ class MeasuredRows(Ruler):
             places = np.minimum(np.searchsorted(numbers, candidates), len(numbers) - 1)
             places[numbers[places] != candidates] = -1
             yield places, numbers, self.source.take(numbers), self.norms_of(numbers)
+
+
+class TensorRows(Ruler):
+    """Rows of a tensor: how they are measured. They stay on their device, and only a sample of them leaves it."""
+
+    def __init__(self, X: Tensor, metric: str, verbose: int = 0, memory: float | None = None) -> None:
+        self.X = X
+        self.n_rows, self.n_features = X.shape
+        self.verbose = verbose
+        self.memory = memory
+        self.source = row_source(X)
+        blocks = list(self._blocks(LOOK_BYTES))
+        self.norms = np.empty(0)
+        if metric == "cosine":
+            self.norms = np.concatenate([lanes.row_norms(rows, start) for start, rows in blocks])
+        limits = (X.amin(0), X.amax(0))
+        lowest, highest = (limit.double().cpu().numpy() for limit in limits)
+        numbers = np.arange(0, self.n_rows, -(-self.n_rows // ROWS_PER_BLOCK))
+        super().__init__(metric, lowest, highest, self.source.take(numbers))
+        if self.unit > 1.0:
+            refuse_vanishing(np.concatenate([lanes.largest_values(rows) for _, rows in blocks]), metric, self.unit)
+
+    def _blocks(self, room: float) -> Iterator[tuple[int, Tensor]]:
+        """Views of some rows at a time."""
+        step = self.source.fitting(room)
+        for start in range(0, self.n_rows, step):
+            yield start, self.X[start : start + step]
+
+
+def refuse_vanishing(sizes: NDArray[np.float64], metric: str, unit: float) -> None:
+    """Refuse rows so small beside a huge one that no distance between them could be told from zero."""
+    small = np.flatnonzero((sizes > 0) & (sizes < VANISHING[metric] * unit))
+    if len(small):
+        huge = sizes.argmax()
+        raise ValueError(
+            f"Row {huge} holds {sizes[huge]:.3g}, beside which distances between rows such as {small[0]}, of "
+            f"values up to {sizes[small[0]]:.3g}, vanish in float64; correct that value or leave it out."
+        )
+
+
+def as_rows(X: Any, method: str = "exact") -> Any:
+    """A matrix of finite numbers: C-contiguous float16, float32 or float64, or a mapped file as it is.
+
+    Or a tensor, where it lies on the device that a method works on.
+    """
+    check_map(X)
+    X = place_tensor(X, method)
+    X = X if is_tensor(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"Rows must form a matrix, not an array of {X.ndim} dimensions; use X.reshape(n_rows, -1)."
+        )
+    if is_readable_map(X):
+        return X  # what is not finite is found as it is read
+    if is_tensor(X):
+        row = first_bad_row(X)
+        if row is not None:
+            refuse_row(row, X[row].cpu().numpy())
+        return X
+    kept = X.dtype in (np.float16, np.float32, np.float64)
+    rows = np.ascontiguousarray(X, dtype=X.dtype if kept else np.float64)
+    for start, block in row_source(rows).blocks(LOOK_BYTES):
+        place = first_not_finite(block)
+        if place is not None:
+            refuse_row(start + place, rows[start + place])
+    return rows
+
+
+def refuse_row(number: int, row: NDArray[Any]) -> None:
+    """Say what is wrong with a row that is not finite, as it was given."""
+    cure = overflown(row, row) or "drop it or fill in numbers"
+    raise ValueError(f"Row {number} holds NaN or infinity; {cure}.")

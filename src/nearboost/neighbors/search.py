@@ -6,17 +6,17 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearboost.base.device import is_device_name, open_device
+from nearboost.base.device import check_one_device, is_device_name, is_tensor, open_device
 from nearboost.base.errors import warn_caller
-from nearboost.base.rows import RowSource, first_not_finite, is_readable_map, overflown, row_source
-from nearboost.base.validation import check_choice, check_map, check_positive, is_mapped
+from nearboost.base.rows import RowSource, row_source
+from nearboost.base.validation import check_choice, check_positive, is_mapped
 from nearboost.neighbors.approximate import HNSW
 from nearboost.neighbors.candidates import CandidatesMixin
 from nearboost.neighbors.exact import ExactSearch, Lists
 from nearboost.neighbors.gpu import GPUSearch
 from nearboost.neighbors.graph import Neighbors
 from nearboost.neighbors.groups import check_groups, count_others, number_alike, own_groups
-from nearboost.neighbors.rows import LOOK_BYTES, MeasuredRows
+from nearboost.neighbors.rows import MeasuredRows, TensorRows, as_rows
 from nearboost.neighbors.ruler import METRICS, NO_ROW
 
 SPARE_COLUMNS = 2  # one row in 4,000 loses more of 13 neighbours when 1% of the rows go
@@ -108,7 +108,8 @@ class NeighborSearch(CandidatesMixin):
     ----------
     X : array-like of shape (n_rows, n_features)
         The rows to search, dense and finite. A memory-mapped file is read where it is, in blocks, and refused once
-        it was cut short. float16 rows stay as they are.
+        it was cut short. float16 rows stay as they are, and so do tensors of PyTorch on the device of a ``method``
+        that works there: these are not copied.
     metric : {"l2", "cosine", "l1"}, default="l2"
         Distance between rows: Euclidean, 1 − cos, or Manhattan.
     method : {"exact", "hnsw", "gpu"}, default="exact"
@@ -150,12 +151,16 @@ class NeighborSearch(CandidatesMixin):
         check_choice("metric", metric, METRICS)
         check_method("method", method, metric)
         check_positive("memory", memory, optional=True)
-        rows = as_rows(X)
+        rows = as_rows(X, method)
         if not len(rows):
             raise ValueError("There are no rows to search; give one at least.")
-        if copy and np.may_share_memory(rows, X) and not is_mapped(rows):
-            rows = rows.copy()
-        self.rows = MeasuredRows(rows, metric, n_jobs, verbose, memory)
+        self.rows: Any
+        if is_tensor(rows):
+            self.rows = TensorRows(rows, metric, verbose, memory)
+        else:
+            if copy and np.may_share_memory(rows, X) and not is_mapped(rows):
+                rows = rows.copy()
+            self.rows = MeasuredRows(rows, metric, n_jobs, verbose, memory)
         self.method = method
         _ = self._backend  # made now, not with the first query
 
@@ -195,7 +200,10 @@ class NeighborSearch(CandidatesMixin):
         Neighbors
             Indices and distances, nearest first.
         """
-        queries = as_rows(Q)
+        queries = as_rows(Q, self.method)
+        if is_tensor(queries):
+            assert isinstance(self._backend, GPUSearch)
+            check_one_device(self._backend.device, queries.device)
         n_rows, n_features = self.rows.X.shape
         if queries.shape[1] != n_features:
             raise ValueError(
@@ -226,6 +234,8 @@ class NeighborSearch(CandidatesMixin):
         Neighbors
             Indices and distances; where there was none, row 0 at an infinite distance.
         """
+        if is_tensor(self.rows.X):
+            raise ValueError("Listed rows of a tensor are not measured; search in an array, such as tensor.cpu().")
         queries = self.rows.queries(as_rows(Q), np.full(len(Q), -1, dtype=np.int32))
         found = Lists.empty(*candidates.shape)
         self.rows.keep_nearest(candidates, queries, np.empty(0, dtype=np.int32), found.indices, found.sums)
@@ -277,23 +287,3 @@ class NeighborSearch(CandidatesMixin):
         if indices.min(initial=0) < 0 or indices.max(initial=0) >= len(self.rows.X):
             raise ValueError(f"method={self.method!r} found rows that there are not; its back end is broken.")
         return Neighbors(indices, distances)
-
-
-def as_rows(X: ArrayLike) -> NDArray[Any]:
-    """A matrix of finite numbers: C-contiguous float16, float32 or float64, or a mapped file as it is."""
-    check_map(X)
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"Rows must form a matrix, not an array of {X.ndim} dimensions; use X.reshape(n_rows, -1)."
-        )
-    if is_readable_map(X):
-        return X  # what is not finite is found as it is read
-    kept = X.dtype in (np.float16, np.float32, np.float64)
-    rows = np.ascontiguousarray(X, dtype=X.dtype if kept else np.float64)
-    for start, block in row_source(rows).blocks(LOOK_BYTES):
-        place = first_not_finite(block)
-        if place is not None:
-            cure = overflown(rows, block[place]) or "drop it or fill in numbers"
-            raise ValueError(f"Row {start + place} holds NaN or infinity; {cure}.")
-    return rows
