@@ -1,10 +1,10 @@
 """Neighbours proposed by others at a million rows: ``python -m benchmarks.candidates``.
 
-1. The whole graph from FAISS's IVF-PQ: how long each step takes, how many of the exact neighbours are proposed, and
+1. The whole graph from FAISS's IVF-PQ: how long each step takes, how many exact neighbours are proposed, and
    how many are left after `NeighborSearch.refine`.
 2. How long HNSW is built for, on one thread, at growing numbers of rows, and what it finds.
 
-Both on one thread, in processor seconds, so that other work on the machine counts little. Prints Markdown tables and
+Both on one thread, in processor seconds, so that other work on the machine counts little. Prints tables and
 writes ``benchmarks/results/candidates.json``; ``--parts`` and ``--rows`` measure some of it anew.
 """
 
