@@ -6,7 +6,9 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
+
+from benchmarks.tutorials import keep
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES, GALLERY = ROOT / "docs" / "figures", ROOT / "examples" / "gallery"
@@ -29,7 +31,7 @@ def main() -> None:
         target = FIGURES / f"guide-{Path(script).stem.removeprefix('plot_').replace('_', '-')}.png"
         plt.savefig(target, dpi=100)
         plt.close("all")
-        print(f"{target.name}: {target.stat().st_size // 1024} KB", flush=True)
+        keep(target, None, target)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ colour of the class that its patch speaks for; pale ones hardly speak.
 
 import numpy as np
 from matplotlib import pyplot as plt
-from matplotlib.colors import ListedColormap
 from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.datasets import load_digits
 
