@@ -104,11 +104,43 @@ def test_what_libraries_log_of_broken_files_is_not_printed(screen, plate, tmp_pa
     assert all(line.startswith(("Error: ", "Skipped ")) for line in said.splitlines())
 
 
-def test_settings_are_finite_numbers(screen, tmp_path):
+@pytest.mark.parametrize("value", ["1e999", "NaN", r'"\ud800"'])
+def test_settings_can_be_written_again(screen, tmp_path, value):
     project = shutil.copytree(screen, tmp_path / "p")
     path = project / "pipeline.json"
-    path.write_text(path.read_text().replace('"reach": 0.8', '"reach": 1e999'))
+    path.write_text(path.read_text().replace('"reach": 0.8', f'"reach": {value}'))
     assert refused("cells", "count", project) == f"Error: {path} is no JSON file; restore it from a copy."
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "told"),
+    [
+        ("channels", {"roles": 5}, "channels that no project has"),
+        ("channels", {"roles": {"stain": "stain"}}, "channels that no project has"),
+        ("channels", {"pixel_size": -1}, "channels that no project has"),
+        ("channels", {"pattern": ["plain"]}, "channels that no project has"),
+        ("training", {"seed": "x"}, "settings of training that no model has"),
+        ("training", {"name": 5}, "settings of training that no model has"),
+        ("segmentation", {"masks": [["nuclei"]]}, "masks of no known kind"),
+    ],
+)
+def test_odd_pipelines_are_not_repeated(screen, plate, tmp_path, section, values, told):
+    project = shutil.copytree(screen, tmp_path / "p")
+    path = project / "pipeline.json"
+    content = json.loads(path.read_text())
+    content[section] |= values
+    path.write_text(json.dumps(content))
+    said = refused("cells", "run", path, plate / "images", "--out", tmp_path / "again")
+    assert said == f"Error: {path} {'was made with' if 'kind' in told else 'has'} {told}; restore it from a copy."
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_damaged_mask_keeps_no_other_label_out(screen, plate, tmp_path):
+    project = shutil.copytree(screen, tmp_path / "p")
+    (project / "masks" / "00003_cells.tif").write_bytes(b"II*\0")
+    ended = call("cells", "labels", "import", project, plate / "truth.csv")
+    assert ended.code == Exit.PARTLY
+    assert "its image is not segmented." in ended.err
 
 
 def test_mistakes_are_one_sentence(screen, plate, tmp_path):

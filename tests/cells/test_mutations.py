@@ -18,11 +18,27 @@ from nearboost.cli.common import Exit
 
 ODD = [
     *(None, True, -1, 0, 2**31, 2**63, 1.5, 1e308, float("nan"), float("inf"), "", "a", "1", "nan", "1e999"),
-    *("../../etc/passwd", "/etc/passwd", "\0", "\ud800", "=cmd", "<script>", "x" * 5000, "\n", "\u202e"),
+    *("../../etc/passwd", "/etc/passwd", "\0", "\ud800", "\udcff", "=cmd", "<script>", "x" * 5000, "\n", "\u202e"),
     *([], {}, [[]], {"a": 1}, [1] * 100),
 ]
 ODD_TEXTS = [
-    *("", "-1", "0", "1e400", "nan", "inf", "9" * 30, "=1", "a\tb", '"', "1.5", "<b>", "x" * 3000, "A99"),
+    *(
+        "",
+        "-1",
+        "0",
+        "1e400",
+        "nan",
+        "inf",
+        "9" * 30,
+        "9" * 5000,
+        "=1",
+        "a\tb",
+        '"',
+        "1.5",
+        "<b>",
+        "x" * 3000,
+        "A99",
+    ),
     *("\u202e", "demo", "positive", "\0", "0x10", "１", "٣"),
 ]
 PIECES = [b"\0" * 8, b"\xff" * 4, b'"', b",", b"\n", b"nan", b"-1", b"1e400", b"\xff\xfe", b"=1+1"]

@@ -42,6 +42,7 @@ def read_json(path: Path, missing: str) -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_finite, parse_float=_finite)
+        json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogateescape")  # texts that can be written
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(missing) from None
     except (ValueError, RecursionError) as error:

@@ -15,11 +15,12 @@ from nearboost.cells.files import read_table
 from nearboost.cells.layout import as_well
 from nearboost.cells.project import Project
 from nearboost.cells.regions import Labels
-from nearboost.cells.saved_masks import read_record, read_segmentation
+from nearboost.cells.saved_masks import find_segmentation
 from nearboost.datasets.tables import LabelTable
 
 COLUMNS = ("ImageNumber", "ObjectNumber", "x", "y", "class", "who", "when", "excluded")
 CLASS = ("class", "label")
+LONGEST = 10  # digits of a number of an image or a cell
 YES, NO = ("1", "true", "yes"), ("", "0", "false", "no")
 
 
@@ -101,7 +102,8 @@ def read_label_file(project: Project, path: Path) -> Found:
             continue
         if image not in masks:
             one = project.field_of(image)
-            masks[image] = None if read_record(project, one) is None else read_segmentation(project, one).cells
+            masked = find_segmentation(project, one)
+            masks[image] = None if masked is None else masked.cells
         given = _given(table, place, image)
         label = given if isinstance(given, str) else _in_mask(given, masks[image])
         if isinstance(label, Label):
@@ -147,8 +149,7 @@ def _images(project: Project, table: LabelTable) -> list[int | None]:
     known = {one.number for one in project.fields}
     given = table.column(("imagenumber",))
     if given is not None:
-        numbers = [int(text) if text.isdecimal() else None for text in given]
-        return [number if number in known else None for number in numbers]
+        return [number if number in known else None for number in map(_whole, given)]
     wells = table.required(("well", "metadata_well"))
     plates, sites = (table.column((name, f"metadata_{name}")) for name in ("plate", "site"))
     places: dict[tuple[str, ...], list[int]] = {}
@@ -183,9 +184,7 @@ def _given(table: LabelTable, place: int, image: int) -> Label | str:
         cell("objectnumber"),
     )
     x, y = (x, y) if isfinite(x) and isfinite(y) else (nan, nan)
-    return Label(
-        image, int(number) if number.isdecimal() else 0, x, y, name, cell("who"), cell("when"), excluded in YES
-    )
+    return Label(image, _whole(number), x, y, name, cell("who"), cell("when"), excluded in YES)
 
 
 def _in_mask(given: Label, mask: Labels | None) -> Label | str:
@@ -204,6 +203,11 @@ def _in_mask(given: Label, mask: Labels | None) -> Label | str:
         )
     y, x = map(float, inside[len(inside) // 2])
     return replace(given, x=x, y=y)
+
+
+def _whole(text: str) -> int:
+    """A number of an image or a cell; 0 where it is none."""
+    return int(text) if text.isdecimal() and len(text) <= LONGEST else 0
 
 
 def _number(text: str) -> float:

@@ -216,7 +216,7 @@ def open_project(folder: Path) -> Project:
         raise DataError(f"{folder / FILE} has format {given!r}, and this version reads format {FORMAT}.")
     try:
         fields = tuple(_field_of_json(one) for one in content["fields"])
-        reading = _reading_of_json(content)
+        reading = reading_of_json(content)
         folders = tuple(_as_text(one) for one in content["image_folders"])
         numbers = {str(one): int(number) for one, number in content["numbers"].items()}
         sound = all(
@@ -254,8 +254,19 @@ def _check_links(folder: Path) -> None:
                     waiting.append(entry.path)
 
 
-def _reading_of_json(content: dict[str, Any]) -> Reading:
-    """How files become pictures, if these are settings that `create_project` would take."""
+def reading_of_json(content: dict[str, Any]) -> Reading:
+    """How files become pictures, if these are settings that `create_project` would take.
+
+    Parameters
+    ----------
+    content : dict
+        Channels by role, projection, plane and size of a pixel.
+
+    Returns
+    -------
+    Reading
+        Checked; others raise KeyError, AttributeError, TypeError or ValueError.
+    """
     roles = {str(role): str(channel) for role, channel in content["channels"].items()}
     project, plane, size = content["project"], content["plane"], content["pixel_size"]
     if NUCLEI not in roles or not all(map(str.isidentifier, roles)) or project not in (None, "max", "mean"):

@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 
 from nearboost.cells.creating import create_project
 from nearboost.cells.describing import describe_project, settings_of
+from nearboost.cells.fields import Reading
 from nearboost.cells.pipeline import note_step, open_pipeline
-from nearboost.cells.project import LABELS, LAYOUT, Project, open_project
+from nearboost.cells.project import LABELS, LAYOUT, Project, open_project, reading_of_json
 from nearboost.cells.project_labels import import_labels
 from nearboost.cells.segmenting import GivenMasks, segment_project
 from nearboost.cells.settings import SegmentationSettings
 from nearboost.cells.tables import count_project, predict_project, write_cells
 from nearboost.cells.training import file_hash, train_cells
 from nearboost.datasets import DataError
+
+KINDS = ("nuclei", "cells")  # of masks
 
 
 class Ran(NamedTuple):
@@ -62,16 +65,17 @@ def run_pipeline(
     """
     content, beside = open_pipeline(pipeline), pipeline.parent
     segmentation = _settings(content, pipeline, masks)
-    channels = content.get("channels", {})
+    pattern, reading = _channels(content, pipeline)
+    _check_training(content, pipeline)
     layout = layout or (beside / LAYOUT if (beside / LAYOUT).exists() else None)
     made = create_project(
         out,
         images,
-        pattern=channels.get("pattern"),
-        roles=channels.get("roles"),
-        project=channels.get("project"),
-        plane=channels.get("plane"),
-        pixel_size=channels.get("pixel_size"),
+        pattern=pattern,
+        roles=reading.roles,
+        project=reading.project,
+        plane=reading.plane,
+        pixel_size=reading.pixel_size,
         layout=layout,
         n_jobs=n_jobs,
         verbose=verbose,
@@ -96,14 +100,35 @@ def run_pipeline(
     return Ran(project, files, skipped, notes)
 
 
+def _channels(content: dict[str, Any], pipeline: Path) -> tuple[str | None, Reading]:
+    """How names are read and files become pictures; the usual way where the pipeline does not say."""
+    given = {"pattern": None, "project": None, "plane": None, "pixel_size": None} | content.get("channels", {})
+    try:
+        reading = reading_of_json(given | {"channels": given["roles"]}) if "roles" in given else Reading({})
+        if not isinstance(given["pattern"], str | None):
+            raise ValueError
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise DataError(f"{pipeline} has channels that no project has; restore it from a copy.") from None
+    return given["pattern"], reading
+
+
+def _check_training(content: dict[str, Any], pipeline: Path) -> None:
+    given = {"method": None, "name": "cells", "seed": 0} | content.get("training", {})
+    is_text = isinstance(given["method"], str | None) and isinstance(given["name"], str)
+    if not is_text or type(given["seed"]) is not int or given["seed"] < 0:
+        raise DataError(f"{pipeline} has settings of training that no model has; restore it from a copy.")
+
+
 def _settings(content: dict[str, Any], pipeline: Path, masks: GivenMasks | None) -> SegmentationSettings:
     section = dict(content.get("segmentation", {}))
     section.pop("version", None)
     wanted = section.pop("masks", [])
-    given = [name for name in ("nuclei", "cells") if masks is not None and getattr(masks, name) is not None]
-    if sorted(wanted) != sorted(given):
+    if not isinstance(wanted, list) or not set(map(str, wanted)) <= set(KINDS):
+        raise DataError(f"{pipeline} was made with masks of no known kind; restore it from a copy.")
+    given = [name for name in KINDS if masks is not None and getattr(masks, name) is not None]
+    if sorted(map(str, wanted)) != sorted(given):
         raise DataError(
-            f"{pipeline} was made with masks of {' and '.join(wanted) or 'nothing'} and masks of "
+            f"{pipeline} was made with masks of {' and '.join(map(str, wanted)) or 'nothing'} and masks of "
             f"{' and '.join(given) or 'nothing'} were given; give the same with --nuclei-masks and --cell-masks."
         )
     return SegmentationSettings.of_json(section, str(pipeline))
@@ -130,7 +155,7 @@ def _repeat_training(
         project,
         method=training.get("method"),
         name=Path(str(training.get("name"))).name,
-        seed=int(training.get("seed", 0)),
+        seed=training.get("seed", 0),
         n_jobs=n_jobs,
         verbose=verbose,
     )
