@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pyarrow
 import pytest
+from numpydoc.docscrape import NumpyDocString
 from sklearn.base import BaseEstimator
 
 from docs.building import PUBLIC, entries_of, public_methods, summary_of
@@ -146,3 +147,8 @@ def test_attributes_are_those_of_a_fit(cls):
 @pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if issubclass(cls, FixedDescriptor)])
 def test_descriptors_that_learn_nothing_have_no_attributes(cls):
     assert entries_of(cls, "Attributes") == []
+
+
+@pytest.mark.parametrize("cls", [thing for thing in THINGS if inspect.isclass(thing) and thing not in BESIDES])
+def test_every_public_class_has_an_example(cls):
+    assert any(">>>" in line for line in NumpyDocString(inspect.getdoc(cls))["Examples"])

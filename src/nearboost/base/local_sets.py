@@ -28,6 +28,14 @@ class LocalSet:
         Size in pixels of the patch behind each descriptor.
     image_size : tuple of int or None, default=None
         Height and width of the image in pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost import LocalSet
+    >>> one = LocalSet(np.ones((3, 8), dtype=np.float32), image_size=(48, 64))
+    >>> one.values.shape, one.positions
+    ((3, 8), None)
     """
 
     values: NDArray[Any]

@@ -43,6 +43,20 @@ class CellRows:
         Descriptors.
     settings : FeatureSettings
         What made them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import FeatureSettings, SegmentationSettings, write_demo
+    >>> from nearboost.cells import create_project, describe_project, segment_project
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_demo(Path(folder) / "plate", repeats=1, size=96, n_cells=4)
+    ...     project = create_project(Path(folder) / "screen", [Path(folder) / "plate" / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     cells, skipped = describe_project(project, FeatureSettings())
+    >>> len(cells) == len(cells.features) == len(cells.images), cells.features.shape[1], len(skipped)
+    (True, 320, 0)
     """
 
     images: NDArray[np.int64]

@@ -27,6 +27,14 @@ class FeatureSettings:
         2 for nucleus and outer region, 1 for the whole cell.
     root : bool, default=True
         Whether bins are square roots of shares.
+
+    Examples
+    --------
+    >>> from nearboost.cells import FeatureSettings, demo_field, describe_cells, segment_field
+    >>> field = demo_field()
+    >>> cells = segment_field(field.nuclei, field.stain)
+    >>> describe_cells(field.stain, cells, FeatureSettings(scales=(1, 2), bins=16)).shape
+    (30, 64)
     """
 
     scales: tuple[int, ...] = (1, 2, 3, 4, 5)

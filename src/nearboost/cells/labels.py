@@ -46,6 +46,12 @@ class Label:
         When it was said.
     excluded : bool, default=False
         Whether it is left out of training and of counts by annotation.
+
+    Examples
+    --------
+    >>> from nearboost.cells import Label
+    >>> Label(1, 17, x=120.5, y=88.0, name="granular", who="Ada").name
+    'granular'
     """
 
     image: int

@@ -48,6 +48,18 @@ class Field:
         Image file of each channel's role.
     content : str
         Hash of the contents of its files and their roles.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import create_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_demo(Path(folder) / "plate", repeats=1, size=64, n_cells=2)
+    ...     made = create_project(Path(folder) / "screen", [Path(folder) / "plate" / "images"])
+    >>> field = made.project.fields[0]
+    >>> field.number, field.place.well, sorted(field.files)
+    (1, 'A01', ['nuclei', 'stain'])
     """
 
     number: int
@@ -81,6 +93,19 @@ class Project:
         ImageNumber of every content that ever was in the project.
     layout : Layout
         What was done to each well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import create_project, open_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=64, n_cells=2)
+    ...     _ = create_project(screen, [plate / "images"], layout=plate / "layout.csv")
+    ...     project = open_project(screen)
+    >>> len(project.fields), project.pattern
+    (8, 'plain')
     """
 
     folder: Path

@@ -39,6 +39,14 @@ class DoseFit:
         How steep it is.
     note : str, default=""
         Why there is no EC50, or what to know of it.
+
+    Examples
+    --------
+    >>> from nearboost.cells import fit_dose
+    >>> doses = [0, 0, 1, 1, 3, 3, 10, 10, 30, 30, 100, 100]
+    >>> found = fit_dose(doses, [100 * dose / (5 + dose) for dose in doses])
+    >>> round(found.ec50, 2), round(found.slope, 2), found.note
+    (5.0, 1.0, '')
     """
 
     ec50: float | None = None

@@ -30,6 +30,16 @@ class Score:
         Regions of the reference that were found as several.
     merges : int
         Regions that were found and are several of the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.cells import score_labels
+    >>> true = np.repeat([[0, 1, 1, 0, 2, 2]], 4, axis=0)
+    >>> found = np.repeat([[0, 1, 1, 0, 0, 0]], 4, axis=0)
+    >>> score = score_labels(found, true)
+    >>> score.found, score.true, score.matches[0]
+    (1, 2, 1)
     """
 
     found: int

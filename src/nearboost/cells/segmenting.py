@@ -62,6 +62,13 @@ class GivenMasks:
         Masks of nuclei; None finds them.
     cells : Path or None, default=None
         Masks of cells, whose numbers are kept; None grows them from the nuclei.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from nearboost.cells import GivenMasks
+    >>> GivenMasks(nuclei=Path("masks/nuclei")).cells is None  # cells are grown from these nuclei
+    True
     """
 
     nuclei: Path | None = None

@@ -35,6 +35,14 @@ class SegmentationSettings:
         What is darker is outside: a share of the stain's level around nuclei, over the background.
     illumination : bool, default=False
         Whether fields are divided by what is common to all fields of their plate; takes 20 fields.
+
+    Examples
+    --------
+    >>> from nearboost.cells import SegmentationSettings, demo_field, segment_field
+    >>> field = demo_field()
+    >>> whole = segment_field(field.nuclei, field.stain, SegmentationSettings(border="drop"))
+    >>> len(whole.numbers) < len(segment_field(field.nuclei, field.stain).numbers)
+    True
     """
 
     nucleus_diameter: float | None = None

@@ -46,6 +46,18 @@ class Dataset:
         Hashes of the files that were read in full, by path.
     image_shape : tuple of int or None, default=None
         Height and width, and 3 for colour, of rows that are the pixels of images.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from nearboost.datasets import open_dataset
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(Path(folder) / "rows.npz", X=np.eye(4), y=["ant", "bee", "ant", "bee"])
+    ...     dataset = open_dataset(Path(folder) / "rows.npz")
+    >>> dataset.kind, dataset.classes, dataset.items.shape, dataset.names[0]
+    ('vectors', ('ant', 'bee'), (4, 4), 'row 0')
     """
 
     name: str

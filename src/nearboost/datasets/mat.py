@@ -26,6 +26,19 @@ class MatRows:
         Rows for testing.
     y_test : ndarray of shape (n_test_rows,) or None
         Their labels.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from scipy.io import savemat
+    >>> from nearboost.datasets import read_mat
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     savemat(Path(folder) / "rows.mat", {"fea": np.eye(4), "gnd": np.array([[1], [2], [1], [2]])})
+    ...     rows = read_mat(Path(folder) / "rows.mat")
+    >>> rows.X.shape, rows.y.tolist(), rows.X_test
+    ((4, 4), [1, 2, 1, 2], None)
     """
 
     X: NDArray[Any]

@@ -82,6 +82,21 @@ class OpenedRows(RowSource):
         Type of the numbers as they are stored; float16 stays float16.
     dtype : dtype
         Type that blocks come in: float32 or float64, whichever holds the numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from nearboost import KNNClassifier
+    >>> from nearboost.datasets import open_rows
+    >>> rng = np.random.default_rng(0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "rows.npy", rng.normal(size=(100, 3)).astype(np.float32))
+    ...     rows = open_rows(Path(folder) / "rows.npy")
+    ...     said = KNNClassifier().fit(rng.normal(size=(20, 3)), np.arange(20) % 2).predict(rows)
+    >>> rows.shape, rows.stored, len(said)
+    ((100, 3), dtype('float32'), 100)
     """
 
     def __init__(

@@ -79,6 +79,19 @@ class FeatureStore:
         Folder of the store.
     table : sequence of Entry
         One entry per file, in the order given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from PIL import Image
+    >>> from nearboost.features import SmallGrey, extract
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Image.fromarray(np.zeros((40, 60), dtype=np.uint8)).save(Path(folder) / "black.png")
+    ...     store = extract([Path(folder) / "black.png"], SmallGrey(), Path(folder) / "store")
+    ...     print(store.X.shape, len(store.table), store.failed)
+    (1, 256) 1 []
     """
 
     def __init__(self, folder: Path, table: Sequence[Entry]) -> None:

@@ -149,6 +149,13 @@ def get_loss(name: str) -> Loss:
     -------
     Loss
         The loss.
+
+    Examples
+    --------
+    >>> from nearboost import get_loss
+    >>> loss = get_loss("log")
+    >>> print(f"{loss.value(0.0):.3f} at a margin of 0, posterior {loss.transfer(0.0):.1f}")
+    0.693 at a margin of 0, posterior 0.5
     """
     if name not in LOSSES:
         raise ValueError(f"Unknown loss {name!r}; known losses are {', '.join(map(repr, LOSSES))}.")

@@ -42,6 +42,20 @@ def save(value: Any, path: str | os.PathLike[str], name: str = "model") -> None:
         The file.
     name : str, default="model"
         What error messages call the object.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from nearboost import KNNClassifier, load, save
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KNNClassifier().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "iris.nb")
+    ...     again = load(Path(folder) / "iris.nb")
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
     """
     check_target(path)
     writer = FileWriter()
@@ -78,6 +92,17 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     ------
     ModelFileError
         If the file is missing, damaged, of another kind, or holds what does not fit the schema of its class.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost import INNCoder, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(INNCoder(0.5).fit([[0.0, 1.0], [2.0, 3.0]]), Path(folder) / "coder.nb")
+    ...     again = load(Path(folder) / "coder.nb")
+    >>> again.samples_.tolist(), again.regularization
+    ([[0.0, 1.0], [2.0, 3.0]], 0.5)
     """
     with open_archive(Path(path), max_bytes) as archive:
         checked = read_checked(archive)

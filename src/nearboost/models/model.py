@@ -79,6 +79,17 @@ class Model:
         Of a model of cells: channels, size of a pixel, and settings of segmentation and features, by name.
     novelty : Novelty or None
         What tells how unusual an item is; None in older files and of few items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from nearboost import KNNClassifier, Model
+    >>> iris = load_iris()
+    >>> classifier = KNNClassifier().fit(iris.data, iris.target)
+    >>> model = Model(None, classifier, tuple(iris.target_names.tolist()), None, {"data": "iris"})
+    >>> model.predict_rows(iris.data[:2]).labels.tolist()
+    ['setosa', 'setosa']
     """
 
     features: Any

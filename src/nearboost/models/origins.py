@@ -43,6 +43,14 @@ class Origins:
         JPEG files, one after the other; None without thumbnails.
     ends : ndarray of shape (n_rows,) or (0,)
         End of each picture; empty without thumbnails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.models import origins_of
+    >>> origins = origins_of(None, ["first.png", "second.png"], np.array([0, 1]), thumbnails=False)
+    >>> origins.names.tolist(), origins.labels.tolist()
+    (['first.png', 'second.png'], [0, 1])
     """
 
     rows: NDArray[np.int64]
@@ -202,6 +210,13 @@ def origins_of(
     -------
     Origins
         Names, labels, hashes and thumbnails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost.models import origins_of
+    >>> origins_of(None, ["row 0", "row 1"], np.array([1, 0])).rows.tolist()
+    [0, 1]
     """
     numbers = np.arange(len(names), dtype=np.int64) if rows is None else rows
     if items is None:

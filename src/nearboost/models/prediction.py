@@ -30,6 +30,17 @@ class Prediction:
         Class names.
     typicality : ndarray of shape (n_described,) or None, default=None
         Share of training items that are as unusual as each item, or more, if the model knows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nearboost import KNNClassifier, Model
+    >>> iris = load_iris()
+    >>> classifier = KNNClassifier().fit(iris.data, iris.target)
+    >>> model = Model(None, classifier, tuple(iris.target_names.tolist()), None, {})
+    >>> said = model.predict_rows(iris.data[[0, 80]])
+    >>> said.labels.tolist(), said.probabilities.shape, said.skipped
+    (['setosa', 'versicolor'], (2, 3), {})
     """
 
     places: NDArray[np.int64]

@@ -17,6 +17,14 @@ class Neighbors:
         Rows of the searched set.
     distances : ndarray of shape (n_queries, n_neighbors), float64
         Euclidean ("l2"), Manhattan ("l1") or 1 − cos ("cosine").
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearboost import NeighborSearch
+    >>> found = NeighborSearch(np.array([[0.0], [1.0], [4.0]])).graph(1)
+    >>> found.indices.ravel().tolist(), found.distances.ravel().tolist()
+    ([1, 0, 1], [1.0, 1.0, 3.0])
     """
 
     indices: NDArray[np.int32]
