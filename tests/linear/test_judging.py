@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -44,6 +45,19 @@ def test_probabilities_and_accuracy_are_those_of_new_rows(model):
     right = probabilities.argmax(axis=1) == y[1000:]
     assert abs(probabilities.max(axis=1).mean() - right.mean()) < 0.03
     assert np.isnan(model.partial_fit(X[1000:], y[1000:]).held_out_accuracy_)  # that of other weights
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("model", [SLNDClassifier(), LinearSGDClassifier(scaling="standard")])
+def test_copies_do_not_judge_each_other(model, as_given):
+    """Three copies of each row say no more of rows to come than one does."""
+    X, y, Q, truth = halves(*load_digits(return_X_y=True), 100)
+    thrice = np.repeat(np.arange(100), 3)
+    model.fit(as_given(X[thrice]), y[thrice])
+    assert model.held_out_accuracy_ < model.score(as_given(Q), truth) + 0.06
+    with pytest.warns(UserWarning, match="held-out accuracy is unknown"):
+        model.fit(as_given(X[[0, 1] * 20]), [0, 1] * 20)
+    assert np.isnan(model.held_out_accuracy_)
 
 
 def test_few_rows_of_many_features():

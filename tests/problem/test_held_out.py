@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from nearboost.problem import held_out
 from nearboost.problem.calibration import calibrate, log_losses
@@ -11,6 +12,7 @@ from nearboost.problem.held_out import (
     deal_folds,
     deal_parts,
     find_seed,
+    mark_rows,
     spread_folds,
     standard_error,
     whole_groups,
@@ -102,6 +104,16 @@ def test_equal_rows_are_held_out_together():
     for one in np.unique(together):
         assert not set(content[together == one]) & set(content[together != one])
         assert not set(groups[together == one]) & set(groups[together != one])
+
+
+def test_marks_of_sparse_rows_are_of_their_values():
+    dense = np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [-0.0, 0.0, 0.0]])
+    columns = [0, 1, 2, 2, 1, 0, 1, 2, 0]  # zeros that are kept, another order, a value in two parts
+    values = [0.0, 1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 0.0, -0.0]
+    sparse = csr_array((values, columns, [0, 3, 5, 8, 8, 9]), shape=(5, 3))
+    for marks in (mark_rows(dense), mark_rows(sparse)):
+        assert (marks[0], marks[3]) == (marks[1], marks[4])
+        assert len(np.unique(marks)) == 3
 
 
 def test_rows_that_differ_are_held_out_as_before():

@@ -87,7 +87,8 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, Estim
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each sample's loss, relative to their mean; 0 leaves the sample out.
         groups : array-like of shape (n_samples,) or None, default=None
-            Group labels of samples that belong together, such as frames of one track; they are held out together.
+            Group labels of samples that belong together, such as frames of one track; they are held out together,
+            as equal samples are, of at most 10,000.
 
         Returns
         -------

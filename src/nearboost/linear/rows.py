@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from nearboost.base.rows import RowSource, check_rows
-from nearboost.problem.held_out import deal_parts
+from nearboost.problem.held_out import FEW_ROWS, deal_parts, join_equal_rows, mark_rows
 from nearboost.problem.targets import Coding, Labels, find_coding, unique_values
+
+MARKED_AT_ONCE = 2**24  # bytes of rows that are marked at once
 
 
 def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
@@ -33,8 +35,20 @@ class Problem:
     unit: float = 1.0
 
     def deal_parts(self, seed: int) -> list[NDArray[np.int64]]:
-        """Rows that count, in parts that can be held out of learning, groups kept whole."""
-        return [self.ids[part] for part in deal_parts(self.labels.take(self.ids), self.groups[self.ids], seed)]
+        """Rows that count, in parts that can be held out of learning, groups kept whole, and equal rows together.
+
+        Of more than 10,000 rows equal ones are not looked for: that would read a large file once more.
+        """
+        groups = self.groups[self.ids]
+        if len(self.ids) <= FEW_ROWS:
+            groups = self._with_equal_rows(groups)
+        return [self.ids[part] for part in deal_parts(self.labels.take(self.ids), groups, seed)]
+
+    def _with_equal_rows(self, groups: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The groups joined where they have equal rows; as they are where no row is there twice."""
+        blocks = self.rows.only(self.ids).blocks(MARKED_AT_ONCE)
+        marks = np.concatenate([mark_rows(block) for _, block in blocks])
+        return groups if len(np.unique(marks)) == len(marks) else join_equal_rows(marks, groups)
 
     def only(self, ids: NDArray[np.int64]) -> "Problem":
         """The problem of some of the rows."""

@@ -1,11 +1,12 @@
 """Rows held out of learning: which they are."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_random_state
 
 from nearboost.base.validation import check_map
@@ -144,11 +145,26 @@ def have_others(classes: NDArray[np.int64], groups: NDArray[np.integer], least: 
     return np.asarray(np.bincount(pairs[:, 0])[classes] > least)
 
 
-def mark_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
-    """A number for each row that depends on its values alone; equal rows have the same."""
-    check_map(X)
-    digests = (hashlib.blake2b((row + 0.0).tobytes(), digest_size=8).digest() for row in X)  # −0 becomes 0
+def mark_rows(X: Any) -> NDArray[np.uint64]:
+    """A number for each row, dense or sparse, that depends on its values alone; equal rows have the same."""
+    contents = _sparse_contents(X) if issparse(X) else _dense_contents(X)
+    digests = (hashlib.blake2b(content, digest_size=8).digest() for content in contents)
     return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+def _dense_contents(X: NDArray[Any]) -> Iterator[bytes]:
+    check_map(X)
+    return ((row + 0.0).tobytes() for row in X)  # −0 becomes 0
+
+
+def _sparse_contents(X: Any) -> Iterator[bytes]:
+    """Columns and values of each row, without zeros."""
+    rows = csr_array(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    columns = rows.indices.astype(np.int64)
+    for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        yield columns[start:end].tobytes() + rows.data[start:end].tobytes()
 
 
 def join_equal_rows(marks: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int32]:
