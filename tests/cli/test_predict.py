@@ -40,7 +40,9 @@ def test_predict_tables(images, tmp_path):
     table = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     assert [line["probability"] for line in table] == [float(line["probability"]) for line in lines]
     out = tmp_path / "a.txt"
-    assert "use .csv or .parquet" in refused("predict", images.model, images.data, "--out", out, code=Exit.USAGE)
+    assert "use .csv, .parquet or .npy" in refused(
+        "predict", images.model, images.data, "--out", out, code=Exit.USAGE
+    )
 
 
 def test_predict_skips_what_is_no_image(images):

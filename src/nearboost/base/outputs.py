@@ -1,13 +1,14 @@
 """Answers written as they come, block by block: into a new array, or into an array or map that a user gives."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.disk import reserve
+from nearboost.base.disk import reserve, whole_file
 from nearboost.base.rows import give_back_pages
 from nearboost.base.validation import check_map, find_map
 
@@ -77,3 +78,15 @@ def check_output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], X: Any 
         check_map(out)
         if mapped.mode != "c" and mapped.filename is not None and Path(mapped.filename).is_file():
             reserve(Path(mapped.filename))
+
+
+@contextmanager
+def npy_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[BinaryIO]:
+    """A .npy file, to be written row by row, which is there once it is whole.
+
+    Written, not mapped: a full disk is an error of a write, and the end of a process that maps.
+    """
+    with whole_file(path) as made, open(made, "wb") as file:
+        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        yield file

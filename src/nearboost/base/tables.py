@@ -2,19 +2,20 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nearboost.base.disk import check_target, whole_file, write_text
+from nearboost.base.disk import check_target, whole_file
 from nearboost.base.errors import UsageError
 
 Columns = Mapping[str, Sequence[Any]]
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # of what spreadsheets run
 
 
-def format_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Lines of comma-separated values; numbers with all their digits, None as nothing.
+def format_csv(header: Iterable[str] | None, rows: Iterable[Iterable[Any]]) -> str:
+    """Lines of comma-separated values; numbers with all their digits, None as nothing. None makes no header.
 
     Texts that a spreadsheet would run as a formula get an apostrophe before them; `unescaped` takes it off.
 
@@ -23,7 +24,8 @@ def format_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([escaped(name) for name in header])
+    if header is not None:
+        writer.writerow([escaped(name) for name in header])
     writer.writerows([escaped(value) for value in row] for row in rows)
     return text.getvalue()
 
@@ -48,15 +50,16 @@ def unescaped(text: str) -> str:
     return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
 
 
-def format_columns(columns: Columns) -> str:
+def format_columns(columns: Columns, *, named: bool = True) -> str:
     """The same of columns by name."""
-    return format_csv(columns, zip(*columns.values(), strict=True))
+    return format_csv(columns if named else None, zip(*columns.values(), strict=True))
 
 
-def check_table_name(path: Path, *, force: bool = True) -> None:
+def check_table_name(path: Path, *, force: bool = True, endings: tuple[str, ...] = (".csv", ".parquet")) -> None:
     """The ending says what to write; a mistake, and a package that is not there, are reported before any work."""
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise UsageError(f"{path} has no ending that says what to write; use .csv or .parquet.")
+    if path.suffix.lower() not in endings:
+        known = f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise UsageError(f"{path} has no ending that says what to write; use {known}.")
     if path.suffix.lower() == ".parquet":
         needs_parquet()
     check_target(path, force=force)
@@ -64,13 +67,45 @@ def check_table_name(path: Path, *, force: bool = True) -> None:
 
 def write_table(path: Path, columns: Columns) -> None:
     """Write columns to a .csv or .parquet file, as a whole."""
+    with table_file(path) as add:
+        add(columns)
+
+
+@contextmanager
+def table_file(path: Path) -> Iterator[Callable[[Columns], None]]:
+    """Adds lines to a .csv or .parquet file, some after the other, which is there once it is whole."""
     check_table_name(path)
-    if path.suffix.lower() == ".csv":
-        write_text(path, format_columns(columns))
-        return
+    with whole_file(path) as made, (_csv_file if path.suffix.lower() == ".csv" else _parquet_file)(made) as add:
+        yield add
+
+
+@contextmanager
+def _csv_file(made: Path) -> Iterator[Callable[[Columns], None]]:
+    with open(made, "w", encoding="utf-8", errors="replace") as file:  # what is no UTF-8 in names becomes "?"
+
+        def add(columns: Columns) -> None:
+            file.write(format_columns(columns, named=not file.tell()))
+
+        yield add
+
+
+@contextmanager
+def _parquet_file(made: Path) -> Iterator[Callable[[Columns], None]]:
     pyarrow, parquet = needs_parquet()
-    with whole_file(path) as made:
-        parquet.write_table(pyarrow.table({name: list(values) for name, values in columns.items()}), made)
+    opened: list[Any] = []  # from the first lines on, which tell the types
+
+    def add(columns: Columns) -> None:
+        values = {name: list(column) for name, column in columns.items()}
+        lines = pyarrow.table(values, schema=opened[0].schema if opened else None)
+        if not opened:
+            opened.append(parquet.ParquetWriter(made, lines.schema))
+        opened[0].write_table(lines)
+
+    try:
+        yield add
+    finally:
+        for writer in opened:
+            writer.close()
 
 
 def needs_parquet() -> tuple[Any, Any]:

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.disk import check_folder, is_full, whole_file
+from nearboost.base.disk import check_folder, is_full
+from nearboost.base.outputs import npy_file
 from nearboost.base.progress import progress_bar
 from nearboost.base.rows import Block, MappedRowSource, RowSource, give_back_pages, read_type
 from nearboost.base.validation import check_map
@@ -206,8 +207,6 @@ class OpenedRows(RowSource):
         return bool(there.shape == self.shape and there.dtype == self.stored)
 
     def _copy_to(self, file: Path) -> None:
-        """Written, not mapped: a full disk is an error of a write, and the end of a process that maps."""
-        header = {"descr": self.stored.str, "fortran_order": False, "shape": self.shape}
         n_bytes = self.n_rows * self.n_features * self.stored.itemsize
         full = (
             f"A copy of {self.name} takes {n_bytes:,} bytes, more than are free in {file.parent}; make room "
@@ -218,10 +217,8 @@ class OpenedRows(RowSource):
         try:
             with (
                 progress_bar("Copying rows", self.n_rows, self._verbose) as advance,
-                whole_file(file) as made,
-                open(made, "wb") as written,
+                npy_file(file, self.stored, self.shape) as written,
             ):
-                np.lib.format.write_array_header_1_0(written, header)
                 for _, block in self._stored_blocks():
                     written.write(block.data.cast("B"))
                     advance(len(block))

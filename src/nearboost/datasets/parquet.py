@@ -1,6 +1,6 @@
 """Tables of Arrow: a label column, and numbers in the other columns or in columns of lists."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from nearboost.datasets.dataset import DataError
 from nearboost.datasets.tables import FILE_COLUMNS, GROUP_COLUMNS, LABEL_COLUMNS, PART_COLUMNS, LabelTable
 
 READ_AHEAD = 2**20  # bytes of each column
+WORDS = (*LABEL_COLUMNS, *PART_COLUMNS, *GROUP_COLUMNS, *FILE_COLUMNS)
 
 
 class ParquetRows:
@@ -44,10 +45,10 @@ class ParquetRows:
                 yield joined(self.name, start, self.columns, columns, self.n_features)
                 start += len(batch)
 
-    def words(self) -> LabelTable:
-        """The columns of labels, parts, groups and names as text."""
+    def words(self, called: Collection[str] = WORDS) -> LabelTable:
+        """The columns of labels, parts, groups and names as text, or only those ``called`` so."""
         with self._open() as parquet:
-            names = [name for name in parquet.schema_arrow.names if is_word(name)]
+            names = [name for name in parquet.schema_arrow.names if name.lower() in called]
             read = parquet.read(columns=names)
         columns = {name.lower(): ["" if v is None else str(v) for v in read[name].to_pylist()] for name in names}
         return LabelTable(Path(self.name), columns)
@@ -175,4 +176,4 @@ def different_lengths(file: str, name: str, row: int, found: int, expected: int)
 
 def is_word(name: str) -> bool:
     """Whether a column is no feature: labels, parts, groups, names of files."""
-    return name.lower() in (*LABEL_COLUMNS, *PART_COLUMNS, *GROUP_COLUMNS, *FILE_COLUMNS)
+    return name.lower() in WORDS

@@ -1,6 +1,7 @@
 """Rows of numbers: .npy files with labels beside them, .npz and .mat files, Parquet tables."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,33 @@ def _read_npy(file: Path, name: str) -> Dataset:
     return _with_table(file, name, rows, table)
 
 
-def names_beside(file: Path, n_rows: int) -> list[str]:
-    """What rows without labels are called: as the table beside X.npy says where it fits, else by number."""
+class RowNames(Sequence[str]):
+    """What so many rows without names are called: by number, counted from 0."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._numbers = range(n_rows)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self._numbers[place]
+        return f"row {found}" if isinstance(found, int) else [f"row {number}" for number in found]
+
+
+def names_beside(file: Path, n_rows: int) -> Sequence[str]:
+    """What rows without labels are called: as a table of names says where it fits, else by number.
+
+    It is the one beside X.npy, or is in the Parquet file itself.
+    """
+    if file.suffix.lower() == ".parquet" and file.is_file():
+        return ParquetRows(file).words(FILE_COLUMNS).column(FILE_COLUMNS) or RowNames(n_rows)
     beside = file_in(file.parent, "labels.csv") if file.name.lower() == "x.npy" else None
     try:
         named = _label_table(beside, n_rows).column(FILE_COLUMNS) if beside is not None else None
     except DataError:  # labels are not needed
         named = None
-    return named if named is not None and len(named) == n_rows else [f"row {i}" for i in range(n_rows)]
+    return named if named is not None and len(named) == n_rows else RowNames(n_rows)
 
 
 def _read_parquet(file: Path, name: str) -> Dataset:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.image_set import ImageSet
+from nearboost.base.rows import BYTES_AT_ONCE, RowSource
+from nearboost.base.validation import float_type
 from nearboost.boosting.knn import KNNClassifier
 from nearboost.boosting.queries import Explanation
 from nearboost.ensemble.explaining import StackedExplanation
@@ -202,15 +204,23 @@ def explain_item(
         raise ValueError(f"{item} is a folder; give one image to explain.")
     if model.features is None and row >= len(opened.items):
         raise ValueError(f"{item} has {len(opened.items)} rows, and row {row} is asked for; they count from 0.")
-    place = row if model.features is None else 0
-    items, images = opened.items[place : place + 1], None
-    if model.features is not None:
-        items = images = ImageSet(items, keep_pixels=True, masks=opened.masks)
-    found = model.describe(items)
+    if model.features is None:
+        found = model.describe(_row_of(opened.items, row))
+        [vote] = explain(model, found.rows, about, [opened.names[row]])
+        return vote, None
+    images = ImageSet(opened.items[:1], keep_pixels=True, masks=opened.masks)
+    found = model.describe(images)
     if found.skipped:
         raise ValueError(found.skipped[0])
-    [vote] = explain(model, found.rows, about, [opened.names[place]])
-    return vote, None if images is None else images[0]
+    [vote] = explain(model, found.rows, about, [opened.names[0]])
+    return vote, images[0]
+
+
+def _row_of(rows: RowSource, number: int) -> NDArray[Any]:
+    """One row of a file that may have to be read up to there."""
+    blocks = rows.blocks(BYTES_AT_ONCE)
+    start, block = next((start, block) for start, block in blocks if number < start + len(block))
+    return np.asarray(block[number - start : number - start + 1], dtype=float_type(rows.stored))
 
 
 def as_lines(vote: Vote, most: int) -> list[str]:

@@ -11,19 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.image_set import ImageSet
+from nearboost.base.rows import row_source
 from nearboost.base.validation import check_choice
 from nearboost.base.words import near_names
 from nearboost.datasets import DataError, Dataset, open_dataset
-from nearboost.datasets.arrays import check_finite, load_array, load_arrays
+from nearboost.datasets.arrays import check_finite, load_arrays
 from nearboost.datasets.files import (
     IMAGE_ENDINGS,
     MASK_ENDING,
     VECTOR_ENDINGS,
     Found,
+    files_ending,
     find_images,
     masks_beside,
 )
-from nearboost.datasets.vectors import ROW_NAMES, names_beside
+from nearboost.datasets.opened import ENDINGS as ROW_ENDINGS
+from nearboost.datasets.opened import open_rows
+from nearboost.datasets.vectors import ROW_NAMES, RowNames, names_beside
 from nearboost.features.extraction import takes_masks
 from nearboost.models.model import Model, as_floats
 from nearboost.models.origins import make_marks, row_digests
@@ -140,8 +144,8 @@ def choose_part(dataset: Dataset, part: str, otherwise: str) -> Dataset:
 class Items(NamedTuple):
     """Items, what to call them, what a reader should know about those left out, and masks where all have one."""
 
-    items: Any
-    names: list[str]
+    items: Any  # of rows, a `RowSource`
+    names: Sequence[str]
     notes: tuple[str, ...] = ()
     masks: list[str] | None = None
 
@@ -215,16 +219,18 @@ def _rows(path: Path) -> Items:
         raise DataError(f"{path} does not exist; give a file of rows, such as X.npy.")
     if (path / "X.npy").is_file():
         path = path / "X.npy"
+    ending = path.suffix.lower()
+    if ending in ROW_ENDINGS or (path.is_dir() and files_ending(path, ROW_ENDINGS)):
+        opened = open_rows(path)
+        return Items(opened, names_beside(path, len(opened)))
     rows: Any = None
-    if path.suffix.lower() == ".npy":
-        rows = load_array(path)
-    elif path.suffix.lower() == ".npz":
+    if ending == ".npz":
         arrays = {name.lower(): array for name, array in load_arrays(path).items()}
         rows = next((arrays[name] for name in ROW_NAMES if name in arrays), None)
     if rows is None:
         data = open_dataset(path)
-        return Items(np.asarray(data.items), list(data.names))
+        return Items(row_source(np.asarray(data.items)), data.names)
     if rows.ndim != 2 or rows.dtype.kind not in "uif":
         raise DataError(f"{path} holds {rows.dtype} of shape {rows.shape}; give a matrix, a row for each item.")
     check_finite(path, rows)
-    return Items(np.asarray(rows), names_beside(path, len(rows)))
+    return Items(row_source(rows), RowNames(len(rows)))

@@ -1,7 +1,7 @@
 """A model as people keep it: features, classifier, class names, and where the training items came from."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from nearboost.base.entries import Array, ListOf, Misfit, ModelFileError, Nullable, Part, Text
+from nearboost.base.rows import RowSource
 from nearboost.base.schema import PLAIN, Schema
 from nearboost.base.validation import float_type
 from nearboost.features.extraction import images_to_rows
@@ -18,7 +19,9 @@ from nearboost.models.novelty import Novelty
 from nearboost.models.origins import Origins
 from nearboost.models.prediction import Prediction
 from nearboost.models.steps import check_fit, wanted_by
-from nearboost.problem.classifier import voters_of
+from nearboost.problem.classifier import BYTES_AT_ONCE, ROWS_AT_ONCE, voters_of
+
+SCORES_AT_ONCE = 2**22
 
 
 class Described(NamedTuple):
@@ -189,6 +192,24 @@ class Model:
             why = next(iter(described.skipped.values()), "there are no items.")
             raise ValueError(f"Nothing could be described: {why}")
         return replace(self.predict_rows(described.rows), places=described.places, skipped=described.skipped)
+
+    def predict_blocks(self, rows: RowSource) -> Iterator[Prediction]:
+        """Predict from rows of numbers that may be larger than memory.
+
+        Parameters
+        ----------
+        rows : RowSource
+            What `nearboost.datasets.open_rows` returns.
+
+        Yields
+        ------
+        Prediction
+            Labels and probabilities of some rows, whose places count from the first of all.
+        """
+        most = min(ROWS_AT_ONCE, SCORES_AT_ONCE >> (len(self.classes) - 1).bit_length())
+        for start, block in rows.blocks(BYTES_AT_ONCE, max(1, most)):
+            found = self.predict(block.astype(float_type(rows.stored), copy=False))
+            yield replace(found, places=found.places + start)
 
     def predict_rows(self, rows: NDArray[Any]) -> Prediction:
         """Predict from rows that the features have made.
