@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from devices import needs_torch
+from nearboost.base.device import CPU_FOR_TESTS
+
 GALLERY = Path(__file__).resolve().parents[2] / "examples" / "gallery"
 SCRIPTS = sorted(GALLERY.rglob("*.py"))
 
@@ -31,3 +34,12 @@ def test_scripts_need_no_download(script):
     text = script.read_text(encoding="utf-8")
     assert "fetch_" not in text
     assert "http" not in text
+
+
+@needs_torch
+def test_search_on_a_gpu_is_that_of_the_processor(capsys):
+    text = (GALLERY / "scale" / "gpu_search.py").read_text(encoding="utf-8")
+    small = text.replace('"gpu"  #', f'"{CPU_FOR_TESTS}"  #').replace("50_000", "500")
+    assert small.count(CPU_FOR_TESTS) == small.count("500") == 1
+    exec(compile(small, "gpu_search.py", "exec"), {})
+    assert "expected on new rows" in capsys.readouterr().out

@@ -2,9 +2,9 @@
 Directions that keep neighbours together
 ========================================
 
-Principal components keep the directions of most variance, whatever it comes from. `INNProjection` ties each row to
-the rows that its code is made of, and keeps the directions along which tied rows stay close; `LPP` ties it to its
-nearest neighbours. How often is the nearest neighbour right in so many directions?
+Principal components keep the directions of most variance, whatever it comes from. `INNProjection` ties each row
+to the rows that its code is made of, and keeps the directions along which tied rows stay close; `LPP` ties it
+to its nearest neighbours. How often is the nearest neighbour right in so many directions?
 """
 
 from matplotlib import pyplot as plt
