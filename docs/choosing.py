@@ -65,9 +65,9 @@ def draw() -> str:
         height = ROW * len(ways)
         lines = wrap(question, 20)
         middle = y + height / 2
-        drawn.append(box("question", QUESTION, middle - 26, 180, 52))
+        drawn.append(box("question", QUESTION, middle - 26, 190, 52))
         drawn += [
-            label("strong", QUESTION + 90, middle + 5 + 18 * (i - (len(lines) - 1) / 2), line, "middle")
+            label("strong", QUESTION + 95, middle + 5 + 18 * (i - (len(lines) - 1) / 2), line, "middle")
             for i, line in enumerate(lines)
         ]
         for i, way in enumerate(ways):
@@ -90,7 +90,7 @@ def draw_way(way: Way, y: float, middle: float) -> list[str]:
     level = y + ROW / 2
     bend = f"{ANSWER - 20},{middle:g} {ANSWER - 40},{level:g}"
     drawn = [
-        f'<path d="M{QUESTION + 180},{middle:g} C{bend} {ANSWER - 6},{level:g}"/>',
+        f'<path d="M{QUESTION + 190},{middle:g} C{bend} {ANSWER - 6},{level:g}"/>',
         label("text", ANSWER, level + 5, way.answer),
     ]
     if way.note:
