@@ -89,7 +89,7 @@ def test_tensors_stay_where_work_is_done(monkeypatch):
     assert isinstance(place_tensor(here, "exact"), np.ndarray)
     assert isinstance(place_tensor(here, "gpu"), np.ndarray)
     assert is_tensor(place_tensor(here, "torch:cpu"))
-    assert place_tensor(second, "gpu") is place_tensor(second, "gpu:1") is second
+    assert place_tensor(second, "gpu:1") is second
     rows = [[1.0]]
     assert place_tensor(rows, "exact") is rows
 
@@ -98,7 +98,9 @@ def test_tensors_stay_where_work_is_done(monkeypatch):
 @pytest.mark.parametrize(
     ("tensor", "name", "message"),
     [
-        (("cuda:1",), "exact", "A tensor lies on cuda:1, and 'exact' works on the CPU; give tensor.cpu()"),
+        (("cuda:1",), "exact", "A tensor lies on cuda:1, and 'exact' works on the CPU: use 'gpu', or"),
+        (("cuda:1",), None, "A tensor lies on cuda:1, and None works on the CPU"),
+        (("cuda:1",), "gpu", "A tensor lies on cuda:1, which is not 'gpu'; move it, or name its device"),
         (("cuda:1",), "gpu:0", "A tensor lies on cuda:1, which is not 'gpu:0'; move it, or name its device"),
         (("cuda:1",), "torch:cpu", "lies on cuda:1, which is not 'torch:cpu'"),
         (("mps",), "gpu", "A tensor lies on an MPS device, which has no float64; give tensor.cpu()"),

@@ -52,8 +52,8 @@ def open_device(name: str) -> Any:
     return torch.device("cuda", number)
 
 
-def place_tensor(X: Any, name: str) -> Any:
-    """A tensor for work on a device of this name, which it must lie on, or an array for work elsewhere.
+def place_tensor(X: Any, name: str | None) -> Any:
+    """A tensor for work on a device of this name, which it must lie on, or an array for work on the CPU.
 
     Tensors on the CPU are arrays unless the work is on CPU tensors; what is no tensor is given back.
     """
@@ -63,11 +63,9 @@ def place_tensor(X: Any, name: str) -> Any:
     X, place = X.detach(), X.device
     if place.type == "cpu" and name != CPU_FOR_TESTS:
         return X.numpy()
-    if not is_device_name(name):
-        raise ValueError(
-            f"A tensor lies on {place}, and {name!r} works on the CPU; give tensor.cpu() or use 'gpu'."
-        )
-    if name != "gpu" and place != open_device(name):
+    if name is None or not is_device_name(name):
+        raise ValueError(f"A tensor lies on {place}, and {name!r} works on the CPU: use 'gpu', or tensor.cpu().")
+    if place != open_device(name):
         raise ValueError(f"A tensor lies on {place}, which is not {name!r}; move it, or name its device.")
     return X
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
-from nearboost.base.device import Tensor, import_torch, is_tensor, to_device
+from nearboost.base.device import Tensor, import_torch, is_tensor, place_tensor, to_device
 from nearboost.base.validation import check_labels, check_map, find_map, is_mapped, validate_rows
 
 Block = Any  # dense or CSR rows
@@ -219,14 +219,30 @@ def first_not_finite(block: Block) -> int | None:
     return None if finite.all() else int(np.argmin(finite))
 
 
-def first_bad_row(X: Tensor) -> int | None:
-    """The same of a tensor, in parts."""
+def check_matrix(X: Any) -> None:
+    """Refuse what is no matrix of rows."""
+    if X.ndim != 2:
+        raise ValueError(
+            f"Rows must form a matrix, not an array of {X.ndim} dimensions; use X.reshape(n_rows, -1)."
+        )
+
+
+def check_tensor_rows(X: Tensor) -> Tensor:
+    """A tensor, which must be a matrix of finite numbers."""
+    check_matrix(X)
     step = max(1, BYTES_AT_ONCE // max(1, X.shape[1]))
     for start in range(0, len(X), step):
         finite = X[start : start + step].isfinite().all(1)
         if not finite.all():
-            return start + int(finite.int().argmin())
-    return None
+            row = start + int(finite.int().argmin())
+            refuse_row(row, X[row].cpu().numpy())
+    return X
+
+
+def refuse_row(number: int, row: NDArray[Any]) -> None:
+    """Say what is wrong with a row that is not finite, as it was given."""
+    cure = overflown(row, row) or "drop it or fill in numbers"
+    raise ValueError(f"Row {number} holds NaN or infinity; {cure}.")
 
 
 def overflown(X: NDArray[Any], row: NDArray[Any]) -> str:
@@ -279,7 +295,10 @@ def check_rows(
     """
     if isinstance(X, RowSource) and reset:
         X = X.in_any_order()
-    if isinstance(X, RowSource) or is_readable_map(X):
+    X = place_tensor(X, getattr(estimator, "device", None))
+    if is_tensor(X):
+        check_tensor_rows(X)
+    if isinstance(X, RowSource) or is_readable_map(X) or is_tensor(X):
         return _check_mapped(estimator, X, *y, reset=reset, **checks)
     types = [np.float64, np.float32] + [np.float16] * (not issparse(X))
     checked = validate_rows(estimator, X, *y, accept_sparse=accept_sparse, dtype=types, reset=reset, **checks)

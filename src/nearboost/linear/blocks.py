@@ -15,6 +15,7 @@ from nearboost.linear.kept import settled_of
 from nearboost.linear.learning import final_risk, run_block, with_smaller_steps
 from nearboost.linear.projection import Projection
 from nearboost.linear.rows import Problem, announce_coding, check_rows_and_labels
+from nearboost.linear.tensors import as_type
 from nearboost.linear.training import Training
 from nearboost.problem.targets import Labels, number_groups, unique_values
 
@@ -84,7 +85,7 @@ class BlockwiseLinearClassifier(StochasticLinearClassifier):
                 if self._kept is not None:
                     self._kept = joined(self._kept)  # what is given stays the user's
             else:
-                X = X.astype(self._state.V.dtype, copy=False)  # as the first block came
+                X = as_type(X, self._state.V.dtype)  # as the first block came
                 problem = self._take_up(self._pose(X, y, sample_weight, unit=self._state.unit))
             self._continue(problem)
         return self
@@ -123,7 +124,9 @@ class BlockwiseLinearClassifier(StochasticLinearClassifier):
 
     def _continue(self, problem: Problem) -> None:
         state = self._state.copy()
-        projection = Projection(problem, state.coordinates, self.memory, self.n_jobs, self.verbose)
+        projection = Projection(
+            problem, state.coordinates, self.memory, self.n_jobs, self.verbose, self._recipe().device
+        )
         if state.schedule.n_steps is not None:  # after `fit`, whose steps have come down to zero
             horizon = max(1, state.n_steps // state.n_passes)
             state.schedule = Schedule(state.schedule.first, horizon=horizon)

@@ -54,6 +54,7 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, Estim
     class_weight: Any
     memory: float
     random_state: Any
+    device: str | None = None
     n_jobs: int | None
     verbose: int
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from nearboost.base.device import is_tensor
 from nearboost.base.progress import Advance, silent
+from nearboost.linear import tensors
 from nearboost.linear.coordinates import Coordinates
 from nearboost.linear.objectives import Objective
 from nearboost.linear.projection import Projection, ShuffledRows
@@ -145,6 +147,11 @@ def descend_part(
     n_batches = -(-len(part.rows) // size)
     steps = state.schedule.steps(state.n_steps, n_batches).astype(dtype)
     state.n_steps += n_batches
+    if is_tensor(part.Z):
+        own = tensors.Memberships(members.indptr, members.indices, part.rows, part.Z.device)
+        some = tensors.Memberships(chosen[0], chosen[1], part.rows, part.Z.device) if len(chosen[0]) else None
+        rest = (problem.weights[part.rows], state.objective, state.V, state.metric.values.astype(dtype))
+        return tensors.descend(part.Z, part.places, own, some, *rest, steps, size, every, state.total)
     labels = (part.rows, members.indptr, members.indices, *chosen, problem.weights, state.objective.code, state.V)
     size, Z = min(size, len(part.rows)), part.Z
     if issparse(Z):

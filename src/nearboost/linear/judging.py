@@ -82,7 +82,7 @@ class Fold:
         learners = remaining.only(generator.permutation(remaining.ids)[:most_learned])
         self.schedule = Schedule(0.0, n_steps=recipe.count_steps(len(learners.ids), self.n_passes))
         self.coordinates = coordinates
-        self.learners = Projection(learners, coordinates, memory, recipe.n_jobs)
+        self.learners = Projection(learners, coordinates, memory, recipe.n_jobs, device=recipe.device)
         most = min(MOST_HELD_OUT, self.learners.pool)
         rows = np.sort(generator.permutation(held_out)[:most])
         if not problem.labels.multilabel:

@@ -36,7 +36,7 @@ from nearboost.problem.targets import Coding, Labels, number_groups
 
 MOST_COUNTED = 2**53  # steps and passes
 # What may change between two calls of `partial_fit`, or has no part in it.
-FREE_LATER = {"max_passes", "early_stopping", "tol", "class_weight", "memory", "n_jobs", "verbose"}
+FREE_LATER = {"max_passes", "early_stopping", "tol", "class_weight", "memory", "n_jobs", "verbose", "device"}
 
 
 class Figures(Spec):

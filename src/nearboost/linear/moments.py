@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from nearboost.base.rows import Block, RowSource
 from nearboost.base.threads import count_threads, map_in_threads
+from nearboost.linear import tensors
 
 ROWS_AT_ONCE = 2048  # fixed, as sums depend on it in their last digits
 SMALL = 1024  # up to so many features a full decomposition is faster than a search for the leading part
@@ -85,12 +86,13 @@ def measure_moment(
     intercept: bool,
     memory: float,
     n_jobs: int | None,
+    device: Any = None,
 ) -> tuple[Moment, float]:
     """The second moment of the sampled rows times a scale, and the scale; with ``intercept`` of (x, 1).
 
     The matrix is summed block by block, in float64 over blocks. Where it would take more than a quarter of
     ``memory``, the rows themselves are kept instead, as many as fit there; also where they are much fewer than
-    features, and decomposed faster.
+    features, and decomposed faster. Products are made on the ``device``, if any.
     """
     width = rows.n_features + intercept
     counts = weights[sample].astype(np.float64)  # sums must be 1 to more digits than means take away
@@ -115,9 +117,12 @@ def measure_moment(
         square = block.T @ block
         return square.toarray() if sparse else square
 
+    pieces = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(sample), ROWS_AT_ONCE)]
+    if device is not None:
+        parts = [sample[piece] for piece in pieces], [shares[piece] for piece in pieces]
+        return MatrixMoment(tensors.second_moment(rows, *parts, dtype, scale, intercept, device), dtype), scale
     total = np.zeros((width, width))
     threads = count_threads(n_jobs)
-    pieces = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(sample), ROWS_AT_ONCE)]
     for first in range(0, len(pieces), threads):  # no more products at a time than threads
         for square in map_in_threads(product, pieces[first : first + threads], threads):
             total += square

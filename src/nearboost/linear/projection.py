@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.device import Tensor
 from nearboost.base.progress import progress_bar
 from nearboost.base.rows import Block
 from nearboost.base.threads import map_in_threads
-from nearboost.linear.coordinates import Coordinates, WithRemainder
+from nearboost.linear import tensors
+from nearboost.linear.coordinates import Coordinates, Eigenvectors, WithRemainder
 from nearboost.linear.rows import Problem
 
 ROWS_AT_ONCE = 2048
@@ -22,7 +25,7 @@ CHUNK, POOL = 16, 16_384  # rows read in one go, and rows that are mixed before 
 class ShuffledRows:
     """Rows in the order of a pass: row ``rows[i]`` of all has its coordinates in ``Z[places[i]]``."""
 
-    Z: Block
+    Z: Block | Tensor
     places: NDArray[np.int64]
     rows: NDArray[np.int64]
 
@@ -47,15 +50,21 @@ class Projection:
     """
 
     def __init__(
-        self, problem: Problem, coordinates: Coordinates, memory: float, n_jobs: int | None, verbose: int = 0
+        self,
+        problem: Problem,
+        coordinates: Coordinates,
+        memory: float,
+        n_jobs: int | None,
+        verbose: int = 0,
+        device: Any = None,
     ) -> None:
-        self.problem, self.coordinates, self.n_jobs = problem, coordinates, n_jobs
+        self.problem, self.coordinates, self.n_jobs, self.device = problem, coordinates, n_jobs, device
         self.n_coordinates = len(coordinates.second_moments)
         row_bytes = coordinates.numbers(problem.rows) * problem.rows.dtype.itemsize
         room = max(memory, LEAST_ROOM) / row_bytes  # in rows
         self.pool = int(np.clip(room / 4, 1, POOL))
         self.at_once = int(np.clip(room / 16, 1, ROWS_AT_ONCE))  # in each thread
-        self.kept = self.project(problem.ids, verbose) if len(problem.ids) * row_bytes <= memory else None
+        self.kept = self._placed(problem.ids, verbose) if len(problem.ids) * row_bytes <= memory else None
 
     def first(self, rank: int) -> "Projection":
         """The leading coordinates of the rows that are kept."""
@@ -64,9 +73,18 @@ class Projection:
         leading.n_coordinates = len(leading.coordinates.second_moments)
         return leading
 
+    def _placed(self, ids: NDArray[np.int64], verbose: int = 0) -> Block | Tensor:
+        """Coordinates of some rows, given in rising order, where steps are taken."""
+        if self.device is None:
+            return self.project(ids, verbose)
+        assert isinstance(self.coordinates, Eigenvectors)
+        return tensors.project(self.problem.rows, self.coordinates, ids, self.at_once, self.device)
+
     def project(self, ids: NDArray[np.int64], verbose: int = 0) -> Block:
         """Coordinates of some rows, given in rising order."""
         rows = self.problem.rows
+        if self.device is not None:
+            return self._placed(ids).cpu().numpy()
         if isinstance(self.coordinates, WithRemainder):
             return self.coordinates.project(rows.take(ids))
         Z = np.empty((len(ids), self.n_coordinates), dtype=rows.dtype)
@@ -84,7 +102,10 @@ class Projection:
         """About so many rows, spread evenly, and their coordinates."""
         every = max(1, len(self.problem.ids) // min(most, self.pool))
         rows = self.problem.ids[::every]
-        return rows, self.project(rows) if self.kept is None else narrow(self.kept[::every], self.n_coordinates)
+        if self.kept is None:
+            return rows, self.project(rows)
+        some = narrow(self.kept[::every], self.n_coordinates)
+        return rows, some if self.device is None else some.cpu().numpy()
 
     def shuffled(self, batch_size: int, generator: np.random.Generator) -> Iterator[ShuffledRows]:
         """All rows, in parts that hold whole batches but for the last."""
@@ -100,4 +121,4 @@ class Projection:
         for first in range(0, len(order), size):
             rows = np.sort(ids[order[first : first + size]])
             places = generator.permutation(len(rows))
-            yield ShuffledRows(self.project(rows), places, rows[places])
+            yield ShuffledRows(self._placed(rows), places, rows[places])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Recipe:
     memory: float
     n_jobs: int | None
     verbose: int
+    device: Any = None
 
     def passes(self, n_rows: int) -> int:
         """As given, or so many that small sets are seen often enough."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from nearboost.base.device import is_tensor
 from nearboost.base.rows import RowSource, check_rows
 from nearboost.problem.held_out import FEW_ROWS, deal_parts, join_equal_rows, mark_rows
 from nearboost.problem.targets import Coding, Labels, find_coding, unique_values
@@ -16,7 +17,10 @@ MARKED_AT_ONCE = 2**24  # bytes of rows that are marked at once
 
 def check_rows_and_labels(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
     """X as `check_rows` gives it, y as an array of one label for each row, or a matrix of several."""
+    y = y.detach().cpu().numpy() if is_tensor(y) else y
     X, y = check_rows(estimator, X, y, reset=reset, multi_output=True)
+    if estimator.device is not None and issparse(X):
+        raise ValueError(f"device={estimator.device!r} takes dense rows; use device=None, or X.toarray().")
     return X, y.toarray() if issparse(y) else np.asarray(y)
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
+from nearboost.base.device import is_device_name, open_device
 from nearboost.base.entries import Array, Fields, Misfit, Number
 from nearboost.base.progress import progress_bar
 from nearboost.base.schema import Schema
@@ -52,6 +53,7 @@ class LowRankNewton(Method):
             intercept=self.intercept,
             memory=recipe.memory,
             n_jobs=recipe.n_jobs,
+            device=recipe.device,
         )
         n_features, found = problem.rows.n_features, dict[str, Coordinates]()
         rank = self.rank or (LEADING if whole else max(RANKS))
@@ -153,6 +155,10 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         a quarter of it.
     random_state : int, RandomState or None, default=None
         Seed of every draw. None means 0, so that fits repeat.
+    device : "gpu" or None, default=None
+        "gpu", or "gpu:1" for the second, measures second moments, projects rows and steps there, through PyTorch
+        (``pip install "nearboost[gpu]"``), where ``memory`` is then; rows must be dense. Tensors of PyTorch stay
+        on it. None works on the CPU.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     verbose : int, default=0
@@ -250,6 +256,7 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         class_weight: Any = None,
         memory: float = 1.5e9,
         random_state: int | np.random.RandomState | None = None,
+        device: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -271,8 +278,13 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         self.class_weight = class_weight
         self.memory = memory
         self.random_state = random_state
+        self.device = device
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _recipe(self) -> Recipe:
+        recipe = super()._recipe()
+        return recipe if self.device is None else replace(recipe, device=open_device(self.device))
 
     def _method(self) -> Method:
         tried = SCALINGS if self.scaling is None and self.step == "auto" else (self._scaling(),)
@@ -321,6 +333,8 @@ class SLNDClassifier(BlockwiseLinearClassifier):
         self._set_weights(state, run.V)
 
     def _check_theory(self, objective: Objective, problem: Problem) -> None:
+        if self.device is not None:
+            raise ValueError('step="theory" works on the CPU; use device=None.')
         if objective.softmax:
             raise ValueError('step="theory" is for one class against the rest; use loss="log" or "hinge".')
         if self.balanced or self.average or self.early_stopping:
@@ -377,6 +391,8 @@ class SLNDClassifier(BlockwiseLinearClassifier):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if self.device is not None and not is_device_name(self.device):
+            check_choice("device", self.device, ("gpu", None))
         check_choice("scaling", self.scaling, (*SCALINGS, None))
         check_whole("rank", self.rank, optional=True)
         check_whole("hessian_samples", self.hessian_samples, least=2, optional=True)

@@ -126,7 +126,7 @@ class Training:
         stopping = choice.deciding[0] if recipe.early_stopping and choice.deciding else problem.ids[:0]
         problem = problem.without(stopping)
         coordinates = self.coordinates[choice.setting.scaling].first(choice.setting.rank)
-        projection = Projection(problem, coordinates, recipe.memory, recipe.n_jobs, recipe.verbose)
+        projection = Projection(problem, coordinates, recipe.memory, recipe.n_jobs, recipe.verbose, recipe.device)
         held_out = None
         if len(stopping):
             held_out = EvaluationRows(problem, stopping, projection.project(stopping), objective)

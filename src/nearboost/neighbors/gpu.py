@@ -121,8 +121,7 @@ class GPUSearch:
     exact: ClassVar[bool] = True
 
     def __init__(self, rows: MeasuredRows | TensorRows, name: str) -> None:
-        self.rows = rows
-        self.device = rows.X.device if isinstance(rows, TensorRows) else open_device(name)
+        self.rows, self.device = rows, open_device(name)
         self.source = rows.source.as_stored()
         self.memory = device_memory(self.device) if rows.memory is None else rows.memory
         largest = rows.largest / rows.unit

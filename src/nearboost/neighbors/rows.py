@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from nearboost.base.device import Tensor, is_tensor, place_tensor
 from nearboost.base.memory import free_memory
-from nearboost.base.rows import first_bad_row, first_not_finite, is_readable_map, overflown, row_source
+from nearboost.base.rows import (
+    check_matrix,
+    check_tensor_rows,
+    first_not_finite,
+    is_readable_map,
+    refuse_row,
+    row_source,
+)
 from nearboost.base.threads import count_useful_threads, map_in_threads
 from nearboost.base.validation import check_map, is_mapped
 from nearboost.neighbors import lanes
@@ -240,18 +247,12 @@ def as_rows(X: Any, method: str = "exact") -> Any:
     """
     check_map(X)
     X = place_tensor(X, method)
-    X = X if is_tensor(X) else np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"Rows must form a matrix, not an array of {X.ndim} dimensions; use X.reshape(n_rows, -1)."
-        )
+    if is_tensor(X):
+        return check_tensor_rows(X)
+    X = np.asarray(X)
+    check_matrix(X)
     if is_readable_map(X):
         return X  # what is not finite is found as it is read
-    if is_tensor(X):
-        row = first_bad_row(X)
-        if row is not None:
-            refuse_row(row, X[row].cpu().numpy())
-        return X
     kept = X.dtype in (np.float16, np.float32, np.float64)
     rows = np.ascontiguousarray(X, dtype=X.dtype if kept else np.float64)
     for start, block in row_source(rows).blocks(LOOK_BYTES):
@@ -259,9 +260,3 @@ def as_rows(X: Any, method: str = "exact") -> Any:
         if place is not None:
             refuse_row(start + place, rows[start + place])
     return rows
-
-
-def refuse_row(number: int, row: NDArray[Any]) -> None:
-    """Say what is wrong with a row that is not finite, as it was given."""
-    cure = overflown(row, row) or "drop it or fill in numbers"
-    raise ValueError(f"Row {number} holds NaN or infinity; {cure}.")

@@ -1,0 +1,153 @@
+"""The three places of SLND that have a form for tensors: second moments, projections, and steps.
+
+All else is the same code for a device as for the CPU: what is chosen, when steps are halved, what is measured.
+"""
+
+from collections.abc import Callable
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base import loss_formulas as formulas
+from nearboost.base.device import Tensor, import_torch, is_tensor, load_ahead, to_device
+from nearboost.base.rows import RowSource
+from nearboost.linear.coordinates import Eigenvectors
+from nearboost.linear.objectives import Objective
+
+
+class Memberships:
+    """Pairs of a row and a class, for rows in the order of some steps."""
+
+    def __init__(
+        self, starts: NDArray[np.integer], classes: NDArray[np.integer], rows: NDArray[np.int64], device: Any
+    ) -> None:
+        counts = np.diff(starts)[rows]
+        self._ends = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(self._ends[-1]) + np.repeat(starts[rows] - self._ends[:-1], counts)
+        self._lines = to_device(np.repeat(np.arange(len(rows)), counts), device)
+        self._columns = to_device(classes[places].astype(np.int64), device)
+
+    def matrix(self, first: int, scores: Tensor) -> Tensor:
+        """1 for the pairs of the rows from the first on, as many as there are scores; 0 for all others."""
+        some = slice(int(self._ends[first]), int(self._ends[first + len(scores)]))
+        matrix = import_torch().zeros_like(scores)
+        matrix[self._lines[some] - first, self._columns[some]] = 1.0
+        return matrix
+
+
+def descend(
+    Z: Tensor,
+    places: NDArray[np.int64],
+    members: Memberships,
+    chosen: Memberships | None,
+    weights: NDArray[np.floating],
+    objective: Objective,
+    V: NDArray[Any],
+    metric: NDArray[np.floating],
+    steps: NDArray[np.floating],
+    size: int,
+    every: int,
+    total: NDArray[np.float64],
+) -> tuple[float, float]:
+    """`kernels.linear.descend` on the device of Z: the same steps in the same order; V and total move in place."""
+    torch, device = import_torch(), Z.device
+    order, weight = to_device(places, device), to_device(weights.astype(V.dtype), device)[:, None]
+    moved, rates = to_device(V.copy(), device), to_device(np.ascontiguousarray(metric), device)
+    summed = to_device(total.copy(), device)
+    loss = torch.zeros((), dtype=torch.float64, device=device)
+    counted = torch.zeros_like(loss)
+    for number, step in enumerate(steps.tolist()):
+        batch = slice(number * size, min((number + 1) * size, len(places)))
+        block = Z[order[batch], : len(V)]
+        scores = block @ moved
+        own = members.matrix(batch.start, scores)
+        wanted = None if chosen is None else chosen.matrix(batch.start, scores)
+        slopes, losses = slopes_and_losses(objective, scores, own, wanted)
+        if number % every == 0:
+            loss += (weight[batch] * losses).sum(dtype=torch.float64)
+            counted += weight[batch].sum(dtype=torch.float64)
+        moved += step * rates * (block.T @ (weight[batch] * slopes))
+        if len(total):
+            summed += moved
+    V[:], total[:] = moved.cpu().numpy(), summed.cpu().numpy()
+    return float(loss), float(counted)
+
+
+def slopes_and_losses(
+    objective: Objective, scores: Tensor, own: Tensor, wanted: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """y p with p = −F', and the loss of each row: of all classes at once, or of those that learn from it."""
+    if objective.softmax:
+        logarithms = scores.log_softmax(1)
+        return own - logarithms.exp(), -(logarithms * own).sum(1, keepdim=True)
+    signs = 2 * own - 1
+    value, slope = (_on_tensors(f"{objective.loss.name}_{kind}") for kind in ("value", "slope"))
+    slopes, losses = signs * slope(signs * scores), value(signs * scores)
+    if wanted is not None:
+        slopes, losses = slopes * wanted, losses * wanted
+    return slopes, losses.sum(1, keepdim=True)
+
+
+def _on_tensors(name: str) -> Callable[[Tensor], Tensor]:
+    """A formula of a loss, which stands once: PyTorch's functions in the place of NumPy's."""
+    torch = import_torch()
+    ufuncs = SimpleNamespace(
+        **{one: getattr(torch, one) for one in ("abs", "exp", "log", "log1p", "sqrt")},
+        hypot=lambda a, b: torch.hypot(torch.full_like(b, a), b),
+        maximum=lambda a, b: a.clamp(min=b),
+        minimum=lambda a, b: a.clamp(max=min(b, torch.finfo(a.dtype).max)),
+    )
+    formula = getattr(formulas, name)
+    return FunctionType(formula.__code__, {**vars(formulas), "np": ufuncs})
+
+
+def second_moment(
+    rows: RowSource,
+    pieces: list[NDArray[np.integer]],
+    shares: list[NDArray[np.float64]],
+    dtype: np.dtype[Any],
+    scale: float,
+    intercept: bool,
+    device: Any,
+) -> NDArray[np.float64]:
+    """Σ s² (f x, 1)(f x, 1)ᵀ over rows x in pieces, for shares s and a scale f.
+
+    Products are made in ``dtype``, and added up in float64.
+    """
+    torch = import_torch()
+    width = rows.n_features + intercept
+    total = torch.zeros((width, width), dtype=torch.float64, device=device)
+    loaded = load_ahead(lambda piece: as_type(rows.on(device, piece), dtype), pieces)
+    for block, share in zip(loaded, shares, strict=True):
+        factors = to_device(share.astype(dtype), device)[:, None]
+        weighted = block * (factors * scale)
+        if intercept:
+            weighted = torch.cat([weighted, factors], 1)
+        total += weighted.T @ weighted
+    return np.asarray(total.cpu().numpy())
+
+
+def project(
+    rows: RowSource, coordinates: Eigenvectors, ids: NDArray[np.int64], at_once: int, device: Any
+) -> Tensor:
+    """Coordinates of some rows, given in rising order, on the device; rows in memory come in pieces."""
+    torch = import_torch()
+    vectors = to_device(coordinates.vectors.astype(rows.dtype), device)
+    Z = torch.empty((len(ids), vectors.shape[1]), dtype=vectors.dtype, device=device)
+    starts = range(0, len(ids), at_once)
+    loaded = load_ahead(lambda start: rows.on(device, ids[start : start + at_once]), starts)
+    for start, block in zip(starts, loaded, strict=True):
+        own = Z[start : start + at_once]
+        torch.mm(block, vectors[: block.shape[1]], out=own)
+        if coordinates.intercept:
+            own += vectors[-1]
+    return Z
+
+
+def as_type(X: Any, dtype: np.dtype[Any]) -> Any:
+    """An array or a tensor in a type, without a copy where it has it."""
+    if is_tensor(X):
+        return X.to(getattr(import_torch(), dtype.name))
+    return X.astype(dtype, copy=False)
