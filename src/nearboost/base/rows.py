@@ -51,6 +51,11 @@ class RowSource:
         """The rows as an array or a map, of which any can be taken."""
         return self.X
 
+    @property
+    def lie_in_memory(self) -> bool:
+        """Whether rows lie in memory as they are read."""
+        return bool(self.stored == self.dtype)
+
     def take(self, rows: NDArray[np.integer]) -> Block:
         """Some rows, given in rising order; without a copy where they follow one another and need none."""
         check_map(self.X)
@@ -108,7 +113,7 @@ class RowSource:
         Parameters
         ----------
         numbers : ndarray of int
-            The rows, in rising order.
+            The rows, each once.
 
         Returns
         -------
@@ -142,6 +147,8 @@ class RowSource:
 class SomeRows(RowSource):
     """Some rows of a source, numbered anew."""
 
+    lie_in_memory = False
+
     def __init__(self, source: RowSource, numbers: NDArray[np.integer]) -> None:
         self.source, self.numbers = source, numbers
         self.n_rows, self.n_features = len(numbers), source.n_features
@@ -149,7 +156,11 @@ class SomeRows(RowSource):
 
     def take(self, rows: NDArray[np.integer]) -> Block:
         """See `RowSource`."""
-        return self.source.take(self.numbers[rows])
+        numbers = self.numbers[rows]
+        if (np.diff(numbers) > 0).all():
+            return self.source.take(numbers)
+        order = np.argsort(numbers)
+        return self.source.take(numbers[order])[np.argsort(order)]
 
     def as_stored(self) -> RowSource:
         """See `RowSource`."""
@@ -158,6 +169,8 @@ class SomeRows(RowSource):
 
 class TensorSource(RowSource):
     """Rows of a tensor, which stay on its device unless they are taken."""
+
+    lie_in_memory = False
 
     def __init__(self, X: Tensor) -> None:
         self.X = X
@@ -184,6 +197,8 @@ class MappedRowSource(RowSource):
     Mapped pages count as the process's own memory until then. Values are looked at as they are read, because a
     search for NaN beforehand would read the whole file once more.
     """
+
+    lie_in_memory = False
 
     def __init__(self, X: NDArray[Any]) -> None:
         super().__init__(X)
@@ -319,7 +334,8 @@ def _check_mapped(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -
     if not y:
         return X
     check_labels(*y)
-    return X, check_X_y(np.zeros((len(X), 1), dtype=np.int8), *y, **checks)[1]
+    of_labels = {name: value for name, value in checks.items() if name not in ("keep", "order")}
+    return X, check_X_y(np.zeros((len(X), 1), dtype=np.int8), *y, **of_labels)[1]
 
 
 def is_readable_map(X: Any) -> bool:

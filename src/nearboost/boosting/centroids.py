@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.validation import check_map
+from nearboost.base.rows import row_source
 from nearboost.neighbors import (
     Clusters,
     Neighbors,
@@ -46,7 +46,7 @@ class Centroids:
 
     def move(self, X: Rows) -> Rows:
         """The rows, with centroids in the places of those that stand for them."""
-        moved = np.array(X)
+        moved = row_source(X).take(np.arange(len(X))).copy()
         moved[self.rows] = self.places
         return moved
 
@@ -59,11 +59,11 @@ class Centroids:
 
 def find_centroids(data: TrainingSet, weights: ExampleWeights, n_wanted: int, metric: str, seed: int) -> Centroids:
     """Centroids of the rows that count, so many at most but one of each class; in whatever order rows come."""
-    check_map(data.X)
-    averaged = data.X / row_norms(data.X)[:, np.newaxis] if metric == "cosine" else np.asarray(data.X)
+    X = row_source(data.X).take(np.arange(len(data.X)))  # all: clusters need them in memory
+    averaged = X / row_norms(X)[:, np.newaxis] if metric == "cosine" else X
     counted = np.flatnonzero(weights.product > 0)
     n_starts = STARTS if len(counted) <= FEW else 1
-    counted = counted[np.argsort(mark_rows(data.X[counted]), kind="stable")]
+    counted = counted[np.argsort(mark_rows(X[counted]), kind="stable")]
     clusters = cluster_classes(
         as_small(averaged[counted]), data.labels.classes()[counted], n_wanted, seed, n_starts
     )
@@ -72,7 +72,7 @@ def find_centroids(data: TrainingSet, weights: ExampleWeights, n_wanted: int, me
     of_row = np.full(len(data.X), -1, dtype=np.int32)
     of_row[counted] = np.argsort(order)[clusters.of_row]
     clusters = Clusters(of_row, nearest[order])
-    return Centroids(clusters, cluster_means(averaged, of_row).astype(data.X.dtype), averaged)
+    return Centroids(clusters, cluster_means(averaged, of_row).astype(X.dtype), averaged)
 
 
 def as_small(X: Rows) -> NDArray[np.float32]:
@@ -140,11 +140,12 @@ def neighbors_among_centroids(
     indices, distances = np.empty((len(data.X), k), dtype=np.int32), np.empty((len(data.X), k))
     size = max(LEAST_ROWS, MOST_ENTRIES // (k + widest))
     for begin in range(0, len(data.X), size):
-        part = slice(begin, begin + size)
-        found = search.search(data.X[part], min(n_centroids, k + widest))
+        part = slice(begin, min(begin + size, len(data.X)))
+        rows = row_source(data.X).part(part)
+        found = search.search(rows, min(n_centroids, k + widest))
         own = starts[part, np.newaxis] + np.arange(widest)
         own[own >= ends[part, np.newaxis]] = -1
-        near = without.measure(data.X[part], np.where((own >= 0) & shares.left[own], own, -1))
+        near = without.measure(rows, np.where((own >= 0) & shares.left[own], own, -1))
         concerned = np.isin(pair_keys(data.groups[part, np.newaxis], found.indices, n_centroids), shares.keys)
         among = np.hstack([found.indices, (shares.keys % n_centroids)[near.indices]])
         away = np.hstack([np.where(concerned, np.inf, found.distances), near.distances])

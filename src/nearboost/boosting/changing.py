@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.rows import row_source
 from nearboost.base.validation import validate_rows
 from nearboost.boosting.newton import ranking_width
 from nearboost.neighbors import Neighbors
@@ -78,7 +79,8 @@ class ChangingMixin:
             A fitted classifier of the same class; this one is left unchanged.
         """
         given = self._given()
-        X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", multi_output=True, reset=False)
+        precision = row_source(given.X).dtype
+        X, y = validate_rows(self, X, y, dtype=precision, order="C", multi_output=True, reset=False)
         more = GivenRows.of(X, y.toarray() if issparse(y) else y, sample_weight, groups)
         changed = self._changed()
         return changed._train(

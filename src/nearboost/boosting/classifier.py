@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassifierMixin
 
 from nearboost.base.estimator import Estimator
+from nearboost.base.rows import check_rows
 from nearboost.base.validation import (
     check_choice,
     check_count_or_share,
@@ -18,7 +19,6 @@ from nearboost.base.validation import (
     check_positive,
     check_whole,
     is_share,
-    validate_rows,
 )
 from nearboost.boosting.changing import Before, ChangingMixin
 from nearboost.boosting.engine import ORACLES, StepRule
@@ -81,7 +81,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
+            Training rows, float16, float32 or float64. They are copied and kept; a memory-mapped file is kept as
+            it is and read in blocks, but of rows of weight 0 the others are copied into memory.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Class labels, or a 0/1 matrix with one column per label.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -100,12 +101,13 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             The fitted classifier.
         """
         self.check_parameters()
-        X, y = validate_rows(
+        X, y = check_rows(
             self,
             X,
             y,
+            reset=True,
+            accept_sparse=False,
             keep=True,
-            dtype=[np.float32, np.float64],
             order="C",
             multi_output=True,
             ensure_min_samples=2,
@@ -259,7 +261,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         self._prior = data.labels.shares(data.weights.product)
         coefficients = outcome.learned.coefficients[searched]
         self._leverage = recipe.rule.leverage(coefficients, self._voter_labels, self._start, self._prior)
-        self._search = recipe.build_search(outcome.voters.X[searched]) if len(self._searched_rows) else None
+        self._search = recipe.build_search(outcome.voters.standing(searched)) if len(self._searched_rows) else None
         self._of_centroids = recipe.centroids and recipe.n_prototypes is not None
 
     @property
@@ -294,6 +296,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         check_choice("vote_from", self.vote_from, ("auto", "prototypes", "all"))
         if self.prototypes == "centroids" and self.vote_from == "all":
             raise ValueError('Centroids are none of the rows; with prototypes="centroids" use vote_from="auto".')
+        check_positive("memory", self.memory, optional=True)
         check_flag("early_stopping", self.early_stopping)
         check_choice("calibration", self.calibration, self._calibrations)
 
@@ -323,6 +326,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
             choose_rounds=self.n_rounds is None,
             random_state=find_seed(self.random_state),
             draws_at_random=self.oracle == "random",
+            memory=self.memory,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )

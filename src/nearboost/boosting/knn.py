@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Choice, Labels, Misfit, Nullable
 from nearboost.base.estimator import Estimator
+from nearboost.base.rows import check_rows, row_source
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
-from nearboost.base.validation import check_choice, check_whole, validate_rows
+from nearboost.base.validation import check_choice, check_positive, check_whole, validate_rows
 from nearboost.boosting.queries import Explanation
-from nearboost.boosting.state import ROWS, SEARCH, restore_search
+from nearboost.boosting.state import ROWS, SEARCH, restore_search, rows_to_keep
 from nearboost.neighbors import METRICS, Neighbors, NeighborSearch, check_method, find_method
 from nearboost.problem.classifier import DecidingClassifierMixin
 from nearboost.problem.given import anew, followed_by, without
@@ -46,7 +47,7 @@ def judge_votes(
 
     def shares_by_others(held: NDArray[np.int64], folds: NDArray[np.int32]) -> NDArray[np.float64]:
         k = min(n_neighbors, count_outside(folds))
-        found = search.search(X[held], k, query_groups=folds[held], groups=folds)
+        found = search.search(search.rows.source.only(held), k, query_groups=folds[held], groups=folds)
         return shares_of(votes_from_neighbors(found, len(X), weights), members)
 
     classes = members.indices.astype(np.int64)
@@ -73,6 +74,9 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
     calibration : {"temperature", None}, default="temperature"
         How shares of the votes become probabilities: by a temperature that suits training rows voted on by others,
         which is found when probabilities are first asked for. None takes the shares themselves.
+    memory : float or None, default=None
+        Bytes to search in, beside rows that lie in memory; None means half of what is free. A mapped file that has
+        no room in them is searched block by block. Results do not depend on it.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
 
@@ -124,6 +128,7 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
         metric: str = "l2",
         search: str = "exact",
         calibration: str | None = "temperature",
+        memory: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -131,6 +136,7 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
         self.metric = metric
         self.search = search
         self.calibration = calibration
+        self.memory = memory
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
@@ -139,7 +145,8 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
+            Training rows, float16, float32 or float64. They are copied and kept; a memory-mapped file is kept as
+            it is and read in blocks.
         y : array-like of shape (n_samples,)
             Class labels.
         groups : array-like of shape (n_samples,) or None, default=None
@@ -152,14 +159,15 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
             The fitted classifier.
         """
         self.check_parameters()
-        X, y = validate_rows(self, X, y, keep=True, dtype=[np.float32, np.float64], order="C")
+        X, y = check_rows(self, X, y, reset=True, accept_sparse=False, keep=True, order="C")
         return self._learn(GivenRows.of(X, y, None, groups))
 
     def _learn(self, given: GivenRows) -> Self:
         self.classes_, encoded = encode_classes(given.y)
         self._check_enough(len(given.X))
         self._groups = None if given.groups is None else given.groups.copy()
-        search = NeighborSearch(given.X, self.metric, method=self.search, n_jobs=self.n_jobs, copy=False)
+        how: dict[str, Any] = {"method": self.search, "n_jobs": self.n_jobs, "memory": self.memory}
+        search = NeighborSearch(given.X, self.metric, copy=False, **how)
         return self._know(search, encoded)
 
     def _know(self, search: NeighborSearch, encoded: NDArray[np.int64]) -> Self:
@@ -187,7 +195,7 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
             A fitted classifier; this one is left unchanged.
         """
         given = self._given()
-        X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
+        X, y = validate_rows(self, X, y, dtype=row_source(given.X).dtype, order="C", reset=False)
         return anew(self)._learn(followed_by(given, GivenRows.of(X, y, None, groups)))
 
     def forget(self, rows: ArrayLike) -> Self:
@@ -221,7 +229,8 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
         if not hasattr(self, "_search"):
             return {}
         self._check_enough(self._n_samples)
-        search = {"rows": self._search.rows.X, "metric": self._search.rows.metric, "search": self._search.method}
+        found = self._search
+        search = {"rows": rows_to_keep(found), "metric": found.rows.metric, "search": found.method}
         known = {"codes": self._members.indices.astype(np.int64), "groups": self._groups}
         return {**vars(self), **search, **known, **self._held_out.found.entries()}
 
@@ -230,7 +239,7 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
         self._check_enough(len(state["rows"]))
         set_fitted(self, state)
         self._groups = state.get("groups")
-        self._know(restore_search(state, self.n_jobs), state["codes"])
+        self._know(restore_search(state, self.n_jobs, self.memory), state["codes"])
         if "held_out_temperature" in state:  # older files have none
             self._held_out.found = HeldOut.of_entries(state)
 
@@ -241,6 +250,7 @@ class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
         check_choice("metric", self.metric, METRICS)
         check_method("search", self.search, self.metric)
         check_choice("calibration", self.calibration, ("temperature", None))
+        check_positive("memory", self.memory, optional=True)
 
     @property
     def temperature_(self) -> float:

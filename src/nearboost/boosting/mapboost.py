@@ -95,6 +95,9 @@ class MAPBoostClassifier(WeightForAll):
         How `predict_proba` is made: the softmax of the scores over a temperature fitted on held-out folds, with a
         small share for every class; or P(c|x) as published, which is sharp, often exactly 0 or 1. None is
         "posterior" without held-out folds; the ``held_out_`` attributes are then absent.
+    memory : float or None, default=None
+        Bytes to search in, beside rows that lie in memory; None means half of what is free. A mapped file that has
+        no room in them is searched block by block. Results do not depend on it.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -183,6 +186,7 @@ class MAPBoostClassifier(WeightForAll):
         vote_from: str = "auto",
         early_stopping: bool = False,
         calibration: str | None = "temperature",
+        memory: float | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         verbose: int = 0,
@@ -201,6 +205,7 @@ class MAPBoostClassifier(WeightForAll):
         self.vote_from = vote_from
         self.early_stopping = early_stopping
         self.calibration = calibration
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -63,6 +63,9 @@ class MLNNClassifier(WeightForAll):
         How scores become probabilities: "temperature" fits one temperature on held-out folds. None skips the
         folds, unless ``early_stopping`` needs them; the temperature is then 1, and the ``held_out_`` attributes
         are absent.
+    memory : float or None, default=None
+        Bytes to search in, beside rows that lie in memory; None means half of what is free. A mapped file that has
+        no room in them is searched block by block. Results do not depend on it.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -150,6 +153,7 @@ class MLNNClassifier(WeightForAll):
         vote_from: str = "auto",
         early_stopping: bool = False,
         calibration: str | None = "temperature",
+        memory: float | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         verbose: int = 0,
@@ -169,6 +173,7 @@ class MLNNClassifier(WeightForAll):
         self.vote_from = vote_from
         self.early_stopping = early_stopping
         self.calibration = calibration
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -72,6 +72,9 @@ class N3Classifier(WeightPerClass):
     arithmetic : {"float", "rational"}, default="float"
         "rational" computes with exact fractions. It needs ``loss="hinge"``, uniform votes, a zero start and a
         small training set, and adds ``exact_coefficients_``.
+    memory : float or None, default=None
+        Bytes to search in, beside rows that lie in memory; None means half of what is free. A mapped file that has
+        no room in them is searched block by block. Results do not depend on it.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -163,6 +166,7 @@ class N3Classifier(WeightPerClass):
         early_stopping: bool = False,
         calibration: str | None = "temperature",
         arithmetic: str = "float",
+        memory: float | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         verbose: int = 0,
@@ -184,6 +188,7 @@ class N3Classifier(WeightPerClass):
         self.early_stopping = early_stopping
         self.calibration = calibration
         self.arithmetic = arithmetic
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nearboost.base.device import DEVICE_NAMES
@@ -165,7 +166,7 @@ def _check_training(state: Mapping[str, Any]) -> None:
 def collect_boosted(model: Any) -> dict[str, Any]:
     """The entries of a fitted classifier."""
     rule, search = model._vote_rule, model._search
-    rows = np.empty((0, model.n_features_in_)) if search is None else search.rows.X
+    rows = np.empty((0, model.n_features_in_)) if search is None else rows_to_keep(search)
     public = {name: value for name, value in vars(model).items() if name.endswith("_")}
     if "diagnostics_" in public:
         public["diagnostics_"] = [asdict(one) for one in public["diagnostics_"]]
@@ -229,7 +230,8 @@ def restore_boosted(model: Any, state: Mapping[str, Any]) -> None:
     coefficients = coefficients_of_voters(state)
     rule = model._restore_step_rule()
     model._leverage = rule.leverage(coefficients, model._voter_labels, model._start, model._prior)
-    model._search = restore_search(state, model.n_jobs, model.verbose) if len(state["rows"]) else None
+    how = model.n_jobs, model.memory, model.verbose
+    model._search = restore_search(state, *how) if len(state["rows"]) else None
     if "graph_indices" in state:
         restore_training(model, state)
 
@@ -243,12 +245,18 @@ def restore_vote_rule(state: Mapping[str, Any], n_jobs: int | None) -> VoteRule:
     return KernelVotes(state["vote_kind"], state["sigma"], density=state["vote_rule"] == "density")
 
 
-def restore_search(state: Mapping[str, Any], n_jobs: int | None, verbose: int = 0) -> NeighborSearch:
+def rows_to_keep(search: NeighborSearch) -> NDArray[Any]:
+    """The searched rows as model files keep them: in float32 or float64, row by row."""
+    return np.ascontiguousarray(search.rows.X, dtype=search.rows.source.dtype)
+
+
+def restore_search(
+    state: Mapping[str, Any], n_jobs: int | None, memory: float | None, verbose: int = 0
+) -> NeighborSearch:
     """A search over the rows, which are nobody else's."""
+    how: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "verbose": verbose}
     method = method_here(state["search"])
-    return NeighborSearch(
-        state["rows"], state["metric"], method=method, n_jobs=n_jobs, verbose=verbose, copy=False
-    )
+    return NeighborSearch(state["rows"], state["metric"], method=method, copy=False, **how)
 
 
 def restore_training(model: Any, state: Mapping[str, Any]) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import progress_bar
+from nearboost.base.rows import row_source
 from nearboost.base.threads import map_in_threads
-from nearboost.base.validation import check_map
 from nearboost.boosting.centroids import find_centroids, neighbors_among_centroids
 from nearboost.boosting.engine import (
     ClassProblems,
@@ -55,6 +55,7 @@ class Recipe:
     choose_rounds: bool
     random_state: int
     draws_at_random: bool
+    memory: float | None
     n_jobs: int | None
     verbose: int
 
@@ -70,7 +71,13 @@ class Recipe:
     def build_search(self, X: NDArray[np.floating]) -> NeighborSearch:
         """A search over rows that nobody else writes to."""
         return NeighborSearch(
-            X, self.metric, method=self.search, n_jobs=self.n_jobs, verbose=self.verbose, copy=False
+            X,
+            self.metric,
+            method=self.search,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            copy=False,
+            memory=self.memory,
         )
 
 
@@ -78,15 +85,14 @@ def neighbors_among(
     data: TrainingSet, rows: NDArray[np.integer], voters: NDArray[np.int64], recipe: Recipe
 ) -> Neighbors:
     """The neighbours of some training rows among some voters, as indices of training rows."""
-    check_map(data.X)
-    groups = data.groups[voters]
+    source, groups = row_source(data.X), data.groups[voters]
     k = min(recipe.n_neighbors, count_outside(groups))  # fewer voters than neighbours: all vote
     if k < 1:
         raise ValueError(
             f"{len(voters)} prototypes leave some training rows without a neighbour; keep more prototypes."
         )
-    found = recipe.build_search(data.X[voters]).search(
-        data.X[rows], k, query_groups=data.groups[rows], groups=groups
+    found = recipe.build_search(source.take(voters)).search(
+        source.only(rows), k, query_groups=data.groups[rows], groups=groups
     )
     return Neighbors(voters[found.indices].astype(np.int32), found.distances)
 
@@ -108,6 +114,10 @@ class Voters:
     plain_vote: PlainVote | None
     X: NDArray[np.floating]
     weight: NDArray[np.float64]
+
+    def standing(self, numbers: NDArray[np.int64] | slice) -> NDArray[np.floating]:
+        """Where some of them stand, in memory, or all of them."""
+        return self.X if isinstance(numbers, slice) else row_source(self.X).take(numbers)
 
 
 def choose_voters(data: TrainingSet, graph: Neighbors, weights: ExampleWeights, recipe: Recipe) -> Voters:
@@ -178,9 +188,8 @@ def cast_query_votes(
     rows: NDArray[np.int64], neighbors: Neighbors, voters: Voters, data: TrainingSet, recipe: Recipe
 ) -> Votes:
     """Votes on some training rows whose neighbours are known, as queries are voted on; but not by copies."""
-    check_map(data.X)
     nearest = recipe.nearest(neighbors)
-    weights = voters.vote_rule.on_queries(nearest, data.X[rows], voters.X)
+    weights = voters.vote_rule.on_queries(nearest, row_source(data.X).only(rows), voters.X)
     votes = cast_votes(nearest, without_copies(nearest, weights), data.labels.n_rows)
     return votes if voters.prototypes is None else votes.only(voters.prototypes)
 

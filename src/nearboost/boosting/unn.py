@@ -76,6 +76,9 @@ class UNNClassifier(WeightPerClass):
         Initial weights: half of the mass on each side of the class (as published); the same for all samples; or
         halves with a smoothing that asks more support of examples from the larger side, so that both sides keep
         about as many prototypes. The thesis reports that effect without a formula; the definition is ours.
+    memory : float or None, default=None
+        Bytes to search in, beside rows that lie in memory; None means half of what is free. A mapped file that has
+        no room in them is searched block by block. Results do not depend on it.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -166,6 +169,7 @@ class UNNClassifier(WeightPerClass):
         delta: str = "closed_form",
         soft_lambda: float | None = None,
         balance: str = "uniform",
+        memory: float | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         verbose: int = 0,
@@ -189,6 +193,7 @@ class UNNClassifier(WeightPerClass):
         self.delta = delta
         self.soft_lambda = soft_lambda
         self.balance = balance
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

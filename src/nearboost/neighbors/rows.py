@@ -18,7 +18,7 @@ from nearboost.base.rows import (
     row_source,
 )
 from nearboost.base.threads import count_useful_threads, map_in_threads
-from nearboost.base.validation import check_map, is_mapped
+from nearboost.base.validation import check_map
 from nearboost.neighbors import lanes
 from nearboost.neighbors.ruler import Block, MeasuredQueries, Ruler, largest_values, row_norms
 
@@ -56,7 +56,7 @@ class MeasuredRows(Ruler):
         self.memory = memory
         self.source = row_source(X)
         # Others are copied before they are measured: mapped files, and numbers that kernels do not take.
-        self.stay = not is_mapped(X) and X.dtype == self.source.dtype
+        self.stay = self.source.lie_in_memory
         lowest, highest = self._look(metric)
         numbers = np.arange(0, len(X), self._sampled_every())
         super().__init__(metric, lowest, highest, self.source.take(numbers))

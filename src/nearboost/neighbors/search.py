@@ -12,7 +12,7 @@ from nearboost.base.rows import RowSource, row_source
 from nearboost.base.validation import check_choice, check_positive, is_mapped
 from nearboost.neighbors.approximate import HNSW
 from nearboost.neighbors.candidates import CandidatesMixin
-from nearboost.neighbors.exact import ExactSearch, Lists
+from nearboost.neighbors.exact import ExactSearch, Lists, read_queries
 from nearboost.neighbors.gpu import GPUSearch
 from nearboost.neighbors.graph import Neighbors
 from nearboost.neighbors.groups import check_groups, count_others, number_alike, own_groups
@@ -179,14 +179,19 @@ class NeighborSearch(CandidatesMixin):
         return GPUSearch(self.rows, self.method) if method is GPUSearch else method(self.rows)
 
     def search(
-        self, Q: ArrayLike, k: int, *, query_groups: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        Q: ArrayLike | RowSource,
+        k: int,
+        *,
+        query_groups: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Neighbors:
         """The k nearest rows of each query.
 
         Parameters
         ----------
-        Q : array-like of shape (n_queries, n_features)
-            The queries.
+        Q : array-like of shape (n_queries, n_features), or RowSource
+            The queries; those of a mapped file are read some at a time.
         k : int
             Number of neighbours.
         query_groups : array-like of int of shape (n_queries,) or None, default=None
@@ -200,10 +205,11 @@ class NeighborSearch(CandidatesMixin):
         Neighbors
             Indices and distances, nearest first.
         """
-        queries = as_rows(Q, self.method)
-        if is_tensor(queries):
+        rows: Any = Q if isinstance(Q, RowSource) else as_rows(Q, self.method)
+        if is_tensor(rows):
             assert isinstance(self._backend, GPUSearch)
-            check_one_device(self._backend.device, queries.device)
+            check_one_device(self._backend.device, rows.device)
+        queries = row_source(rows)
         n_rows, n_features = self.rows.X.shape
         if queries.shape[1] != n_features:
             raise ValueError(
@@ -236,7 +242,8 @@ class NeighborSearch(CandidatesMixin):
         """
         if is_tensor(self.rows.X):
             raise ValueError("Listed rows of a tensor are not measured; search in an array, such as tensor.cpu().")
-        queries = self.rows.queries(as_rows(Q), np.full(len(Q), -1, dtype=np.int32))
+        everything = slice(0, len(Q))
+        queries = read_queries(self.rows, row_source(as_rows(Q)), everything, np.full(len(Q), -1, dtype=np.int32))
         found = Lists.empty(*candidates.shape)
         self.rows.keep_nearest(candidates, queries, np.empty(0, dtype=np.int32), found.indices, found.sums)
         distances = self.rows.to_distances(found.sums, queries.units)
@@ -269,14 +276,14 @@ class NeighborSearch(CandidatesMixin):
         own = own_groups(groups, n_rows)
         if spare_columns and find_method(self.method).exact:
             k = max(k, min(k + SPARE_COLUMNS, count_others(own)))
-        return self._search(self.rows.X, k, own, own)
+        return self._search(self.rows.source, k, own, own)
 
     def _search(
-        self, Q: NDArray[Any], k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
+        self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> Neighbors:
         if k < 1:
             raise ValueError(f"n_neighbors={k} asks for nothing; use 1 or more.")
-        indices, distances = self._backend.search(row_source(Q), k, groups, query_groups)
+        indices, distances = self._backend.search(Q, k, groups, query_groups)
         short = np.flatnonzero(indices[:, -1] == NO_ROW)
         if short.size:
             found = np.count_nonzero(indices[short[0]] != NO_ROW)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from nearboost.base.entries import Misfit
-from nearboost.base.validation import check_map
+from nearboost.base.rows import row_source
 from nearboost.problem.targets import GivenRows, Weights
 
 Estimator = TypeVar("Estimator")
@@ -16,7 +16,6 @@ Estimator = TypeVar("Estimator")
 
 def without(given: GivenRows, rows: ArrayLike) -> tuple[GivenRows, NDArray[np.int64]]:
     """All but some samples, and which of the present rows stay."""
-    check_map(given.X)
     stays = np.ones(len(given.y), dtype=bool)
     stays[check_rows(rows, len(given.y))] = False
     if not stays.any():
@@ -24,12 +23,11 @@ def without(given: GivenRows, rows: ArrayLike) -> tuple[GivenRows, NDArray[np.in
     of_rows = np.flatnonzero(stays[given.kept])
     weight = None if given.weight is None else given.weight[stays]
     groups = None if given.groups is None else given.groups[of_rows]
-    return GivenRows(given.X[of_rows], given.y[stays], weight, groups), of_rows
+    return GivenRows(row_source(given.X).take(of_rows), given.y[stays], weight, groups), of_rows
 
 
 def followed_by(given: GivenRows, more: GivenRows) -> GivenRows:
     """These samples and others after them."""
-    check_map(given.X)
     if (given.groups is None) != (more.groups is None):
         raise ValueError(
             "The model was fitted with groups; give the group of each new sample."
@@ -48,7 +46,8 @@ def followed_by(given: GivenRows, more: GivenRows) -> GivenRows:
     if given.groups is not None and more.groups is not None:
         groups = unlike_refused("groups", given.groups, more.groups)
     y = unlike_refused("y", given.y, more.y if given.y.ndim == 2 else column_or_1d(more.y))
-    return GivenRows(np.concatenate([given.X, more.X]), y, weight, groups)
+    before = row_source(given.X).take(np.arange(len(given.X)))
+    return GivenRows(np.concatenate([before, more.X]), y, weight, groups)
 
 
 def check_kept(weight: Weights | None, kept: NDArray[np.int64]) -> None:

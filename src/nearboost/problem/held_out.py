@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_random_state
 
-from nearboost.base.validation import check_map
+from nearboost.base.rows import BYTES_AT_ONCE, row_source
 from nearboost.problem.calibration import calibrate, exact_matches, log_losses
 from nearboost.problem.targets import Labels, labels_from_classes
 
@@ -153,8 +153,8 @@ def mark_rows(X: Any) -> NDArray[np.uint64]:
 
 
 def _dense_contents(X: NDArray[Any]) -> Iterator[bytes]:
-    check_map(X)
-    return ((row + 0.0).tobytes() for row in X)  # −0 becomes 0
+    for _, rows in row_source(X).blocks(BYTES_AT_ONCE):
+        yield from ((row + 0.0).tobytes() for row in rows)  # −0 becomes 0
 
 
 def _sparse_contents(X: Any) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from nearboost.base.rows import row_source
 from nearboost.base.validation import check_choice, check_labels, plain
 from nearboost.problem.groups import name_groups
 
@@ -324,7 +325,8 @@ class GivenRows:
         names = None if groups is None else name_groups(groups, len(X))
         if weight is None or weight.all():
             return cls(X, y, weight, names)
-        return cls(X[weight > 0], y, weight, None if names is None else names[weight > 0])
+        kept = np.flatnonzero(weight > 0)
+        return cls(row_source(X).take(kept), y, weight, None if names is None else names[kept])
 
     @property
     def kept(self) -> NDArray[np.int64]:

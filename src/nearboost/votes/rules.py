@@ -6,12 +6,13 @@ neighbours.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.rows import BYTES_AT_ONCE, RowSource, row_source
 from nearboost.codes.local import pick_among
 from nearboost.codes.series import Series, count_terms
 from nearboost.neighbors import MeasuredRows, Neighbors, as_csr, transpose
@@ -22,7 +23,7 @@ KERNELS = ("knn", "gaussian", "adaptive")
 NO_VOTE = 1e-6  # a kernel value below this share of the row's largest
 REGULARIZATION, COVERAGE = 0.05, 0.95  # of INN codes, as published: 62 terms
 
-Features = NDArray[np.floating]
+Features = NDArray[np.floating] | RowSource  # rows of which some are read at a time, if at all
 Weights = NDArray[np.float64]
 Kernel = str | Callable[[Weights], Weights]
 
@@ -234,14 +235,28 @@ class CodeVotes:
 
     def on_queries(self, neighbors: Neighbors, Q: Features, X: Features) -> Weights:
         """See `VoteRule`."""
-        from nearboost.kernels import inn as kernels
-
         weights = np.zeros(neighbors.indices.shape)
         if not weights.size:
             return weights
+        voters, queries = row_source(X), row_source(Q)
+        if voters.lie_in_memory:
+            return self._weigh(neighbors.indices, queries.part(slice(0, len(queries))), voters.X)
+        most = max(1, voters.fitting(BYTES_AT_ONCE) // neighbors.n_neighbors)
+        for start, rows in queries.blocks(BYTES_AT_ONCE, most):
+            part = slice(start, start + len(rows))
+            numbers, places = np.unique(neighbors.indices[part], return_inverse=True)
+            near: NDArray[np.int32] = places.reshape(len(rows), -1).astype(np.int32)
+            weights[part] = self._weigh(near, rows, voters.take(numbers))
+        return weights
+
+    def _weigh(self, near: NDArray[np.int32], Q: NDArray[Any], X: NDArray[Any]) -> Weights:
+        """Votes of near rows of X, given by their numbers."""
+        from nearboost.kernels import inn as kernels
+
         series = Series(REGULARIZATION, count_terms(REGULARIZATION, COVERAGE, None), 0.0)
-        terms = pick_among(MeasuredRows(X, self.metric, self.n_jobs), series, Q, neighbors.indices)
-        kernels.weights_of(neighbors.indices, terms.picks, series.weights, np.zeros(len(X)), weights)
+        terms = pick_among(MeasuredRows(X, self.metric, self.n_jobs), series, Q, near)
+        weights = np.zeros(near.shape)
+        kernels.weights_of(near, terms.picks, series.weights, np.zeros(len(X)), weights)
         return weights
 
 

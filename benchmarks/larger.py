@@ -1,0 +1,185 @@
+"""Searching and fitting within little memory: ``python -m benchmarks.larger``.
+
+A mapped file of float32 rows (`benchmarks.spectra`), by default 16,384 x 32,768 (2 GiB), and ``--memory`` bytes to
+work in. Each part runs in a process of its own, whose peak of resident memory is what the system counted:
+
+1. graph: 11 neighbours of each row, exactly.
+2. fit: N3 on that graph or, with ``--graph near``, on one of rows that follow each other by their first value.
+3. predict: that model's answers to 2,048 rows of another file.
+4. few: N3 fitted to ``--samples`` of the rows in memory, and its answers to all rows of the file.
+
+Prints a table in Markdown and writes ``benchmarks/results/larger.json``; parts and files not asked for stay as
+they were written. The file is made in ``--folder`` and removed afterwards.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fitting import peak_gigabytes
+from benchmarks.machine import RESULTS, read_results, write_results
+from benchmarks.spectra import Spectrum
+from benchmarks.tables import markdown
+from nearboost import N3Classifier
+from nearboost.neighbors import NeighborSearch
+
+PARTS = ("graph", "fit", "predict", "few")
+K, CLASSES, QUERIES = 11, 50, 2_048
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--rows", type=int, default=16_384)
+    parser.add_argument("--features", type=int, default=32_768)
+    parser.add_argument("--memory", type=float, default=2.0**28)
+    parser.add_argument("--samples", type=int, default=500)
+    parser.add_argument("--graph", choices=("exact", "near"), default="exact")
+    parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--apart", help=argparse.SUPPRESS)  # the part that this process is to run
+    options = parser.parse_args()
+    if options.apart:
+        print(json.dumps(run(options)))
+        return
+    shape = f"{options.rows} x {options.features}"
+    results = read_results("larger") if (RESULTS / "larger.json").exists() else {}
+    with TemporaryDirectory(dir=options.folder) as folder:
+        options.folder = Path(folder)
+        make_files(options)
+        for part in options.parts:
+            row = run_apart(part, options)
+            results.setdefault(shape, {})[part] = row
+            print(part, row, flush=True)
+            write_results("larger", results, merged=True)
+    print(report(results))
+
+
+def make_files(options: argparse.Namespace) -> None:
+    """Rows, their labels, queries, and where no exact one is asked for, a graph."""
+    source = Spectrum(options.features, CLASSES)
+    save_rows(options.folder / "X.npy", source, options.rows, 0)
+    save_rows(options.folder / "Q.npy", source, QUERIES, 10**6)
+    if options.graph == "near":
+        first = np.load(options.folder / "X.npy", mmap_mode="r")[:, 0].astype(np.float64)
+        np.savez(options.folder / "graph.npz", *near_by_value(first, K))
+
+
+def save_rows(path: Path, source: Spectrum, n_rows: int, first_block: int) -> None:
+    y, start = np.empty(n_rows, dtype=np.int64), 0
+    shape = n_rows, source.n_features
+    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    with open(path, "r+b") as file:  # written, not mapped: pages of a map would stay in memory
+        file.seek(path.stat().st_size - 4 * n_rows * source.n_features)
+        for rows, labels in source.blocks(n_rows, first_block):
+            rows.tofile(file)
+            y[start : start + len(rows)] = labels
+            start += len(rows)
+    np.save(path.with_name(f"{path.stem}_y.npy"), y)
+
+
+def near_by_value(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """A graph that is quick to make: neighbours in the order of one value."""
+    order, n_rows = np.argsort(values, kind="stable"), len(values)
+    places = np.clip(np.arange(n_rows) - k // 2, 0, n_rows - k - 1)[:, np.newaxis] + np.arange(k + 1)
+    gaps = np.abs(values[order][places] - values[order][:, np.newaxis])
+    gaps[places == np.arange(n_rows)[:, np.newaxis]] = np.inf  # itself, which comes last and is left out
+    nearest = np.argsort(gaps, axis=1, kind="stable")[:, :k]
+    indices, distances = np.empty((n_rows, k), dtype=np.int32), np.empty((n_rows, k))
+    indices[order] = order[np.take_along_axis(places, nearest, axis=1)]
+    distances[order] = np.take_along_axis(gaps, nearest, axis=1)
+    return indices, distances
+
+
+def run_apart(part: str, options: argparse.Namespace) -> Row:
+    """One part in a process of its own."""
+    given = ("rows", "features", "memory", "samples", "graph", "folder")
+    arguments = [text for name in given for text in (f"--{name}", str(getattr(options, name)))]
+    command = [sys.executable, "-m", "benchmarks.larger", *arguments, "--apart", part]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def run(options: argparse.Namespace) -> Row:
+    """What this process measures: seconds, the most resident memory, and that of a process that does nothing."""
+    part: Callable[[argparse.Namespace], Row] = {
+        "graph": find_graph, "fit": fit, "predict": predict, "few": predict_all
+    }[options.apart]  # fmt: skip
+    idle = peak_gigabytes()
+    row = part(options)
+    return {**row, "memory_gb": options.memory / 1e9, "idle_gb": idle, "peak_gb": peak_gigabytes()}
+
+
+def opened(options: argparse.Namespace, name: str) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.load(options.folder / f"{name}.npy", mmap_mode="r")
+    return rows, np.load(options.folder / f"{name}_y.npy")
+
+
+def find_graph(options: argparse.Namespace) -> Row:
+    X, _ = opened(options, "X")
+    start = perf_counter()
+    found = NeighborSearch(X, memory=options.memory).graph(K)
+    took = perf_counter() - start
+    np.savez(options.folder / "graph.npz", found.indices, found.distances)
+    return {"seconds": took}
+
+
+def fitted(options: argparse.Namespace) -> N3Classifier:
+    X, y = opened(options, "X")
+    with np.load(options.folder / "graph.npz") as kept:
+        graph = kept["arr_0"], kept["arr_1"]
+    return N3Classifier(10, n_rounds=100, memory=options.memory).fit(X, y, graph=graph)
+
+
+def fit(options: argparse.Namespace) -> Row:
+    start = perf_counter()
+    model = fitted(options)
+    return {"seconds": perf_counter() - start, "held_out_accuracy": model.held_out_accuracy_}
+
+
+def predict(options: argparse.Namespace) -> Row:
+    model = fitted(options)
+    Q, y = opened(options, "Q")
+    start = perf_counter()
+    accuracy = float((model.predict(Q) == y).mean())
+    return {"seconds": perf_counter() - start, "rows": len(Q), "accuracy": accuracy}
+
+
+def predict_all(options: argparse.Namespace) -> Row:
+    X, y = opened(options, "X")
+    samples = np.array(X[: options.samples])
+    model = N3Classifier(10, n_rounds=100, memory=options.memory).fit(samples, y[: options.samples])
+    start = perf_counter()
+    right = model.predict(X) == y
+    took = perf_counter() - start
+    return {
+        "seconds": took, "samples": options.samples, "accuracy": float(right[options.samples :].mean())
+    }  # fmt: skip
+
+
+def report(results: Row) -> str:
+    """The table in Markdown."""
+    table = [
+        [
+            shape,
+            part,
+            *(f"{row[name]:.2f}" for name in ("memory_gb", "peak_gb", "idle_gb")),
+            f"{row['seconds']:.0f}",
+        ]
+        for shape, parts in results.items()
+        for part, row in parts.items()
+    ]
+    return markdown(["rows", "part", "memory, GB", "peak, GB", "of it idle, GB", "seconds"], table)
+
+
+if __name__ == "__main__":
+    main()
