@@ -7,7 +7,7 @@ import pytest
 from docs.building import ROOT
 
 PAGES = sorted(p.relative_to(ROOT) for p in (ROOT / "docs").rglob("*.md") if "generated" not in p.parts)
-NOT_TEXT = re.compile(r"^```.*?^```|`[^`\n]*`|\$[^$\n]*\$|\]\([^)\n]*\)", re.MULTILINE | re.DOTALL)
+NOT_TEXT = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|\$[^$\n]*\$|\]\([^)\n]*\)", re.MULTILINE | re.DOTALL)
 SUBSCRIPT = re.compile(r"(?<![\w.])[A-Za-zα-ωΑ-Ω]_[a-z]{1,2}(?!\w)")
 
 
