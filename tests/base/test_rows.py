@@ -40,6 +40,23 @@ def test_views_of_a_map_are_read_as_maps(tmp_path):
     np.testing.assert_array_equal(rows.take(np.array([0, 7, 8])), X[[100, 107, 108], ::-1])
 
 
+def test_some_rows_come_in_the_order_asked_for(tmp_path):
+    numbers = np.random.default_rng(1).permutation(900)[:300]
+    for rows in (RowSource(X), row_source(mapped(tmp_path, X))):
+        some = rows.only(numbers)
+        assert len(some) == 300
+        np.testing.assert_array_equal(some.take(np.arange(20, 90)), X[numbers[20:90]])
+        np.testing.assert_array_equal(some.only(np.array([5, 3])).part(slice(0, 2)), X[numbers[[5, 3]]])
+
+
+def test_pages_of_columns_are_given_back(tmp_path):
+    rows = row_source(mapped(tmp_path, np.asfortranarray(np.ones((BYTES_AT_ONCE // 64, 16)))))
+    before = resident_file_pages()
+    for start in range(0, rows.n_rows, rows.n_rows // 8):
+        rows.part(slice(start, start + rows.n_rows // 8))
+    assert resident_file_pages() - before < BYTES_AT_ONCE // 4
+
+
 def test_nan_of_a_map_is_named_by_its_row(tmp_path):
     bad = X.astype(np.float16)
     bad[700, 3] = np.nan

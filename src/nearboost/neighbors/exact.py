@@ -106,7 +106,7 @@ class ExactSearch:
     def _stream(self, task: Task, threads: int) -> None:
         """All threads take each block of rows, as it is read, to as many queries as there is room for."""
         rows, n_queries = self.rows, task.Q.n_rows
-        parts = list(cut(n_queries, rows.fitting(1 / 2, rows.query_bytes, n_queries)))
+        parts = list(cut(n_queries, rows.queries_at_once(n_queries)))
         n_steps = len(parts) * rows.count_blocks(task.start)
         with progress_bar("Searching neighbours", n_steps, rows.verbose) as advance:
             for part in parts:

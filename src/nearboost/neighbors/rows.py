@@ -110,6 +110,10 @@ class MeasuredRows(Ruler):
         """What a query takes while it is searched for: as it is measured, and its shadow."""
         return self.n_features * (8 + 4)
 
+    def queries_at_once(self, n_queries: int) -> int:
+        """For how many queries all rows are read at a time, where blocks are not kept."""
+        return self.fitting(1 / 2, self.query_bytes, n_queries)
+
     @property
     def row_bytes(self) -> int:
         """What a row takes in a block."""

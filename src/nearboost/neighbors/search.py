@@ -1,6 +1,8 @@
 """The one way to ask for neighbours, whichever method finds them."""
 
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -16,6 +18,7 @@ from nearboost.neighbors.exact import ExactSearch, Lists, read_queries
 from nearboost.neighbors.gpu import GPUSearch
 from nearboost.neighbors.graph import Neighbors
 from nearboost.neighbors.groups import check_groups, count_others, number_alike, own_groups
+from nearboost.neighbors.kept import find_into
 from nearboost.neighbors.rows import MeasuredRows, TensorRows, as_rows
 from nearboost.neighbors.ruler import METRICS, NO_ROW
 
@@ -249,7 +252,14 @@ class NeighborSearch(CandidatesMixin):
         distances = self.rows.to_distances(found.sums, queries.units)
         return Neighbors(np.where(found.indices == NO_ROW, 0, found.indices), distances)
 
-    def graph(self, k: int, groups: ArrayLike | None = None, *, spare_columns: bool = False) -> Neighbors:
+    def graph(
+        self,
+        k: int,
+        groups: ArrayLike | None = None,
+        *,
+        spare_columns: bool = False,
+        into: str | PathLike[str] | None = None,
+    ) -> Neighbors:
         """The k nearest other rows of each row; duplicates of a row count as others.
 
         Parameters
@@ -262,6 +272,9 @@ class NeighborSearch(CandidatesMixin):
         spare_columns : bool, default=False
             Find a few neighbours more, as far as there are rows: with them a graph is repaired without a search
             when rows go. Those of "hnsw" cannot be repaired, and have none.
+        into : str, path or None, default=None
+            A folder, new or empty, that keeps what is found, block by block. After an interruption, of whatever
+            kind, the same call goes on there; another data set, k, metric or grouping is refused.
 
         Returns
         -------
@@ -276,21 +289,40 @@ class NeighborSearch(CandidatesMixin):
         own = own_groups(groups, n_rows)
         if spare_columns and find_method(self.method).exact:
             k = max(k, min(k + SPARE_COLUMNS, count_others(own)))
-        return self._search(self.rows.source, k, own, own)
+        if into is None:
+            return self._search(self.rows.source, k, own, own)
+        check_asked(k)
+        if count_others(own) < k:  # before anything is kept; of a part, rows would be numbered anew
+            refuse_groups(k, int(np.argmax(np.bincount(own)[own])), count_others(own))
+
+        def find(numbers: NDArray[np.integer]) -> Neighbors:
+            return self._search(self.rows.source.only(numbers), k, own, own[numbers])
+
+        method = "exact" if find_method(self.method).exact else self.method
+        return find_into(Path(into), find, self.rows, k, own, method)
 
     def _search(
         self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> Neighbors:
-        if k < 1:
-            raise ValueError(f"n_neighbors={k} asks for nothing; use 1 or more.")
+        check_asked(k)
         indices, distances = self._backend.search(Q, k, groups, query_groups)
         short = np.flatnonzero(indices[:, -1] == NO_ROW)
         if short.size:
-            found = np.count_nonzero(indices[short[0]] != NO_ROW)
-            raise ValueError(
-                f"n_neighbors={k} needs as many rows of other groups, but row {short[0]} has only {found}; "
-                f"use {f'{found} or fewer, or ' if found else ''}smaller groups."
-            )
+            refuse_groups(k, int(short[0]), int(np.count_nonzero(indices[short[0]] != NO_ROW)))
         if indices.min(initial=0) < 0 or indices.max(initial=0) >= len(self.rows.X):
             raise ValueError(f"method={self.method!r} found rows that there are not; its back end is broken.")
         return Neighbors(indices, distances)
+
+
+def check_asked(k: int) -> None:
+    """Refuse to look for nobody."""
+    if k < 1:
+        raise ValueError(f"n_neighbors={k} asks for nothing; use 1 or more.")
+
+
+def refuse_groups(k: int, row: int, n_others: int) -> None:
+    """Say that a row has too few others to be its neighbours."""
+    raise ValueError(
+        f"n_neighbors={k} needs as many rows of other groups, but row {row} has only {n_others}; "
+        f"use {f'{n_others} or fewer, or ' if n_others else ''}smaller groups."
+    )
