@@ -52,6 +52,12 @@ def open_device(name: str) -> Any:
     return torch.device("cuda", number)
 
 
+def need_device(name: str | None) -> None:
+    """Raise an error where a name is that of a device that is not there."""
+    if is_device_name(name):
+        open_device(str(name))
+
+
 def place_tensor(X: Any, name: str | None) -> Any:
     """A tensor for work on a device of this name, which it must lie on, or an array for work on the CPU.
 

@@ -14,7 +14,14 @@ from nearboost.base.validation import check_choice, check_map, check_not_negativ
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms, NearestSamples
 from nearboost.codes.products import ProductTerms
 from nearboost.codes.series import MOST_SEARCHES, Groups, Series, TermPicker, Terms, count_terms
-from nearboost.neighbors import NeighborSearch, largest_values, powers_of_two
+from nearboost.neighbors import (
+    NeighborSearch,
+    check_method,
+    find_method,
+    largest_values,
+    method_here,
+    powers_of_two,
+)
 
 METRICS = ("l2", "l1")
 TERMS_PER_BLOCK = 4_000_000  # at a time, so that memory stays bounded
@@ -29,6 +36,7 @@ class CodingParameters(Protocol):
     tolerance: float
     metric: str
     neighborhood: int | None
+    search: str
     gram_memory: float | None
     n_jobs: int | None
     verbose: int
@@ -100,11 +108,13 @@ class PartwiseTerms:
 
     def __init__(self, X: NDArray[Any], starts: NDArray[np.int64], series: Series, how: CodingParameters) -> None:
         self.starts, self.series, self.neighborhood = starts, series, how.neighborhood
+        method = method_here(how.search)
         self.searches = [
-            NeighborSearch(X[start:stop], how.metric, n_jobs=how.n_jobs, copy=False)
+            NeighborSearch(X[start:stop], how.metric, method=method, n_jobs=how.n_jobs, copy=False)
             for start, stop in pairwise(starts)
         ]
-        self.nearest = [NearestSamples(search.rows) for search in self.searches] if how.metric == "l2" else []
+        from_scores = how.metric == "l2" and method == "exact"
+        self.nearest = [NearestSamples(search.rows) for search in self.searches] if from_scores else []
 
     def _picker(self, part: int, n_near: int) -> TermPicker:
         if self.neighborhood is None:
@@ -207,9 +217,21 @@ def check_coding(how: CodingParameters) -> None:
     check_not_negative("tolerance", how.tolerance, "which never stops early")
     check_choice("metric", how.metric, METRICS)
     check_whole("neighborhood", how.neighborhood, optional=True)
+    check_search(how)
     check_positive("gram_memory", how.gram_memory, optional=True)
     count_threads(how.n_jobs)
     make_series(how)
+
+
+def check_search(how: CodingParameters) -> None:
+    """Samples are found by a search that is exact."""
+    check_method("search", how.search)
+    if how.search == "exact":
+        return
+    if not find_method(how.search).exact:
+        raise ValueError(f"search={how.search!r} may miss samples, which codes cannot do without; use 'exact'.")
+    if how.metric == "l2" and how.neighborhood is None:
+        raise ValueError(f"search={how.search!r} finds the samples of a neighborhood; give neighborhood=100, say.")
 
 
 def check_neighborhood(neighborhood: int | None, n_samples: int) -> None:

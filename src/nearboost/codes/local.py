@@ -70,7 +70,7 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalSearchedTerms:
-    """Picks terms among the ``n_near`` samples nearest to the query, found by a search; for L1."""
+    """Picks terms among the ``n_near`` samples nearest to the query, found by a search; for L1, and on a GPU."""
 
     search: NeighborSearch
     series: Series

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.device import need_device
 from nearboost.base.entries import Array, Labels, Nullable, Number
 from nearboost.base.schema import Schema
 from nearboost.base.validation import validate_rows
@@ -37,6 +38,9 @@ class INNClassifier(SparseCodeClassifier):
     neighborhood : int or None, default=None
         Take terms only from this many nearest samples of the row; for ``decision="residual"``, from this many of
         each class, or all of a smaller one. None means from all.
+    search : {"exact", "gpu"}, default="exact"
+        How the samples of a ``neighborhood`` are found (and all of ``metric="l1"``). "gpu", or "gpu:1" for the
+        second, finds the same and needs ``pip install "nearboost[gpu]"``.
     normalize : bool, default=False
         Scale samples and rows to unit length first.
     decision : {"weights", "residual"}, default="weights"
@@ -111,6 +115,7 @@ class INNClassifier(SparseCodeClassifier):
         tolerance: float = 0.0,
         metric: str = "l2",
         neighborhood: int | None = None,
+        search: str = "exact",
         normalize: bool = False,
         decision: str = "weights",
         gram_memory: float | None = None,
@@ -123,6 +128,7 @@ class INNClassifier(SparseCodeClassifier):
         self.tolerance = tolerance
         self.metric = metric
         self.neighborhood = neighborhood
+        self.search = search
         self.normalize = normalize
         self.decision = decision
         self.gram_memory = gram_memory
@@ -181,6 +187,7 @@ class INNClassifier(SparseCodeClassifier):
         return self._learn_again(rest)
 
     def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:
+        need_device(self.search)
         self._given_weight = None if given.weight is None else given.weight.copy()  # it may be the caller's
         self._groups = None if given.groups is None else given.groups.copy()
         return super()._learn(given, samples)

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from nearboost.base.device import need_device
 from nearboost.base.entries import Array, Misfit, Number, Part
 from nearboost.base.estimator import Estimator
 from nearboost.base.schema import Schema, of_rows, set_fitted
@@ -48,6 +49,9 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     neighborhood : int or None, default=None
         Take terms only from this many nearest samples of the row: faster, with sums a little farther from it. None
         means from all.
+    search : {"exact", "gpu"}, default="exact"
+        How the samples of a ``neighborhood`` are found (and all of ``metric="l1"``). "gpu", or "gpu:1" for the
+        second, finds the same and needs ``pip install "nearboost[gpu]"``.
     gram_memory : float or None, default=None
         Bytes for distances between samples, two per pair (L2 without ``neighborhood``). If all fit, `fit` computes
         them; otherwise they are computed when needed, and as many are kept as fit. None means half of the free
@@ -111,6 +115,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         tolerance: float = 0.0,
         metric: str = "l2",
         neighborhood: int | None = None,
+        search: str = "exact",
         gram_memory: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -121,6 +126,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.tolerance = tolerance
         self.metric = metric
         self.neighborhood = neighborhood
+        self.search = search
         self.gram_memory = gram_memory
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -141,6 +147,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             The fitted estimator.
         """
         self.check_parameters()
+        need_device(self.search)
         self._take(validate_rows(self, X, keep=True, dtype=[np.float32, np.float64], order="C"), clone(self))
         self.gram_seconds_ = self._dictionary.build_gram()
         return self
