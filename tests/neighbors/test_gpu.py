@@ -140,10 +140,12 @@ def test_share_proved_is_reported(device):
     X = make("gaussian", 1500)
     search = search_on(device, X)
     search.graph(5)
-    assert search._backend.share_proved == 1.0
+    assert search.share_proved == 1.0
+    assert np.isnan(search_on("exact", X).share_proved)
     search = search_on(device, make("duplicates"))
+    assert np.isnan(search.share_proved)
     search.graph(9)
-    assert search._backend.share_proved < 0.5
+    assert search.share_proved < 0.5
 
 
 @on_devices

@@ -181,6 +181,14 @@ class NeighborSearch(CandidatesMixin):
         method = find_method(self.method)
         return GPUSearch(self.rows, self.method) if method is GPUSearch else method(self.rows)
 
+    @property
+    def share_proved(self) -> float:
+        """Share of the lists of the last search that "gpu" proved with the rows it proposed first.
+
+        More rows were measured for the others. NaN for other methods, and before the first search.
+        """
+        return self._backend.share_proved if isinstance(self._backend, GPUSearch) else float("nan")
+
     def search(
         self,
         Q: ArrayLike | RowSource,
