@@ -214,8 +214,11 @@ def test_the_gallery_is_that_of_the_best_with_weights():
 
 
 def test_warnings_of_solvers_are_notes():
-    runs = [finished("lbfgs", 1, 0.5, "vectors", ["lbfgs failed to converge."]), finished("knn", 0, 0.5)]
-    assert complaints(runs) == ["lbfgs (vectors, split 2): lbfgs failed to converge."]
+    """Without advice, as there is no option for it."""
+    warned = ["lbfgs failed to converge.", "Liblinear failed to converge, increase the number of iterations."]
+    runs = [finished("lbfgs", 1, 0.5, "vectors", warned), finished("knn", 0, 0.5)]
+    names = ("lbfgs", "Liblinear")
+    assert complaints(runs) == [f"lbfgs (vectors, split 2): {name} failed to converge." for name in names]
     assert complaints(runs)[0] in facts(runs, 2).data.notes
 
 

@@ -1,5 +1,6 @@
 """Runs to facts: who is best, by how much, and what several splits say together."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
@@ -256,9 +257,10 @@ def timing(run: FinishedRun) -> Timing:
 
 
 def complaints(runs: Runs) -> list[str]:
-    """What methods warned of while they were fitted."""
+    """What methods warned of while they were fitted, without advice: a comparison has no option for it."""
     return [
-        f"{run.identity.method} ({run.identity.features}, split {run.identity.split + 1}): {text}"
+        f"{run.identity.method} ({run.identity.features}, split {run.identity.split + 1}): "
+        f"{re.split('[,;:.]', text)[0]}."
         for run in runs
         for text in run.costs.warnings
     ]
