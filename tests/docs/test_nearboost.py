@@ -50,6 +50,7 @@ def bounds():
             f"principal components, {enough} of them; where there are more than {learning.WIDE}, up to "
             f"{scaling.MOST_COMPONENTS:,} are tried as two further metrics, ε of "
             + " and ".join(f"{metric.shrinkage:g}" for metric in choosing.WIDE_METRICS)
+            + ", and the better one on a sphere"
         ),
     )
     yield "values beyond 10⁶ deviations", "count as that"
