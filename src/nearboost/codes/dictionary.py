@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nearboost.base.progress import Advance, progress_bar, silent
+from nearboost.base.rows import RowSource, row_source
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_map, check_not_negative, check_positive, check_whole
 from nearboost.codes.local import LocalSearchedTerms, LocalTerms, NearestSamples
@@ -25,6 +26,7 @@ from nearboost.neighbors import (
 
 METRICS = ("l2", "l1")
 TERMS_PER_BLOCK = 4_000_000  # at a time, so that memory stays bounded
+BYTES_AT_ONCE = 2**26  # of queries that are read from a file
 
 
 class CodingParameters(Protocol):
@@ -47,7 +49,7 @@ class Dictionary:
 
     Parameters
     ----------
-    X : the samples, C-contiguous, float32 or float64
+    X : the samples, C-contiguous, float32 or float64; with a neighbourhood also float16, or a mapped file
     how : parameters that `check_coding` has passed
     sizes : how many samples each part has, the parts following each other; each makes codes of its own. None means
         one part.
@@ -76,7 +78,7 @@ class Dictionary:
 
     def codes(
         self,
-        Q: NDArray[Any],
+        Q: NDArray[Any] | RowSource,
         own: Groups | None = None,
         groups: Groups | None = None,
         advance: Advance | None = None,
@@ -88,19 +90,22 @@ class Dictionary:
         sample of the part is allowed. ``advance`` is told of queries that are finished; without it, there is a
         progress bar.
         """
-        own = np.full(len(Q), -1, dtype=np.int32) if own is None else own
+        queries = row_source(Q)
+        own = np.full(len(queries), -1, dtype=np.int32) if own is None else own
         groups = np.arange(len(self.samples), dtype=np.int32) if groups is None else groups
         size = max(1, self._codes_at_once // self.n_parts)
+        if not queries.lie_in_memory:
+            size = min(size, queries.fitting(BYTES_AT_ONCE))
         parts = []
-        bar = progress_bar("Coding", len(Q), self._verbose) if advance is None else nullcontext(advance)
+        bar = progress_bar("Coding", len(queries), self._verbose) if advance is None else nullcontext(advance)
         with bar as advance:
-            for start in range(0, len(Q), size):
-                block = slice(start, start + size)
-                terms = self._picker.pick(Q[block], groups, own[block], advance)
+            for start in range(0, len(queries), size):
+                block = slice(start, min(start + size, len(queries)))
+                terms = self._picker.pick(queries.part(block), groups, own[block], advance)
                 parts.append(summed(terms, self.series.weights, len(self.samples)))
         lengths, samples, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         indptr = row_pointers(lengths)
-        return csr_array((weights, samples, indptr), shape=(len(Q) * self.n_parts, len(self.samples)))
+        return csr_array((weights, samples, indptr), shape=(len(queries) * self.n_parts, len(self.samples)))
 
 
 class PartwiseTerms:
@@ -110,10 +115,13 @@ class PartwiseTerms:
         self.starts, self.series, self.neighborhood = starts, series, how.neighborhood
         method = method_here(how.search)
         self.searches = [
-            NeighborSearch(X[start:stop], how.metric, method=method, n_jobs=how.n_jobs, copy=False)
+            NeighborSearch(
+                X[start:stop], how.metric, method=method, n_jobs=how.n_jobs, copy=False, memory=how.gram_memory
+            )
             for start, stop in pairwise(starts)
         ]
-        from_scores = how.metric == "l2" and method == "exact"
+        in_memory = all(search.rows.stay for search in self.searches)
+        from_scores = how.metric == "l2" and method == "exact" and in_memory
         self.nearest = [NearestSamples(search.rows) for search in self.searches] if from_scores else []
 
     def _picker(self, part: int, n_near: int) -> TermPicker:

@@ -1,4 +1,7 @@
-"""Codes over the nearest samples of each query alone."""
+"""Codes over the nearest samples of each query alone.
+
+Samples that do not lie in memory as they are measured are read for some queries at a time.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.progress import Advance, silent
-from nearboost.base.threads import count_useful_threads, map_in_threads
-from nearboost.base.validation import check_map
+from nearboost.base.threads import count_threads, count_useful_threads, map_in_threads
 from nearboost.codes.scores import QUERIES_PER_PIECE, Shadow, Workspace, error_bounds, in_pieces
 from nearboost.codes.series import Groups, Series, Terms
 from nearboost.neighbors import MeasuredRows, NeighborSearch, largest_values, powers_of_two
@@ -70,7 +72,7 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalSearchedTerms:
-    """Picks terms among the ``n_near`` samples nearest to the query, found by a search; for L1, and on a GPU."""
+    """Picks terms among the ``n_near`` samples nearest to the query, found by a search: L1, from files, on a GPU."""
 
     search: NeighborSearch
     series: Series
@@ -86,14 +88,18 @@ def pick_among(
 ) -> Terms:
     """Terms of queries among some samples for each, which stand in any order."""
     terms = Terms.empty(len(Q), series)
+    n_jobs = count_useful_threads(rows.n_jobs, near.size * rows.n_features)
+    size = QUERIES_PER_PIECE
+    if not rows.stay:  # the samples near a piece are read together
+        near_bytes = near.shape[1] * rows.n_features * rows.source.dtype.itemsize
+        size = rows.fitting(1 / 4, near_bytes * count_threads(n_jobs), QUERIES_PER_PIECE)
 
     def pick_piece(start: int) -> None:
-        piece = slice(start, start + QUERIES_PER_PIECE)
+        piece = slice(start, start + size)
         code_near(rows, series, Q[piece], np.sort(near[piece], axis=1), terms[piece])
         advance(len(near[piece]))
 
-    n_jobs = count_useful_threads(rows.n_jobs, near.size * rows.X.shape[1])
-    map_in_threads(pick_piece, range(0, len(Q), QUERIES_PER_PIECE), n_jobs)
+    map_in_threads(pick_piece, range(0, len(Q), size), n_jobs)
     return terms
 
 
@@ -105,20 +111,32 @@ def code_near(
     terms: Terms,
 ) -> None:
     """Terms of queries among samples in rising order; lengths are in units of the farthest one's distance."""
+    if rows.stay:
+        _code_among(rows, rows.X, series, Q, near, terms)
+        return
+    numbers, places = np.unique(near, return_inverse=True)  # in the same order
+    among = places.reshape(near.shape).astype(np.int32)
+    _code_among(rows, rows.source.take(numbers), series, Q, among, terms)
+    picked = np.arange(terms.picks.shape[1]) < terms.counts[:, np.newaxis]
+    terms.picks[:] = numbers[np.where(picked, terms.picks, 0)]
+
+
+def _code_among(
+    rows: MeasuredRows, X: NDArray[Any], series: Series, Q: NDArray[Any], near: NDArray[np.int32], terms: Terms
+) -> None:
     from nearboost.kernels import inn_local as kernels
 
-    check_map(rows.X)
     units = powers_of_two(np.maximum(largest_values(Q), rows.largest))
     measured = np.divide(Q, units[:, np.newaxis], dtype=np.float64)
     reach = np.empty(len(Q))
-    kernels.find_reach(near, rows.X, measured, units, reach)
+    kernels.find_reach(near, X, measured, units, reach)
     scales = np.divide(1.0, reach, out=np.ones(len(Q)), where=reach > 0)
     with np.errstate(over="ignore"):  # what overflows is far
         A = 2 * np.linalg.norm(measured, axis=1) * scales + 1
-    bounds = error_bounds(rows.X.shape[1], rows.error, 1 + 2.0**-20, 0.0, A)
+    bounds = error_bounds(rows.n_features, rows.error, 1 + 2.0**-20, 0.0, A)
     start = bounds.start if rows.metric == "l2" else np.full(len(Q), np.inf)  # no bound: all are measured
     kernels.code_locally(
-        near, rows.X, measured, units, scales, rows.code, series.weights, series.regularization,
+        near, X, measured, units, scales, rows.code, series.weights, series.regularization,
         series.tolerance, bounds.factor, start, bounds.row, bounds.term, bounds.measuring,
         terms.picks, terms.counts,
     )  # fmt: skip

@@ -19,6 +19,7 @@ DOUBLE_ROUNDING = 2.0**-53
 FEATURES_AT_ONCE = 256
 QUERIES_PER_PIECE = 64
 SCORES_PER_PIECE = 2**24
+NUMBERS_AT_ONCE = 2**22  # of samples, on their way into the shadow
 
 
 class ErrorBounds(NamedTuple):
@@ -68,10 +69,15 @@ class Shadow:
 
     def __init__(self, rows: MeasuredRows) -> None:
         self._rows = rows
-        points = rows.centred(rows.placed_rows(slice(0, rows.n_rows))).astype(np.float32)
-        halves = half_squares(points)
-        self.columns = np.vstack([points.T, halves, np.ones(len(points))]).astype(np.float32)
-        self.radius = float(np.sqrt(2 * halves.max())) * (1 + 2.0**-20)
+        self.columns = np.ones((rows.n_features + 2, rows.n_rows), dtype=np.float32)
+        largest = 0.0
+        for start in range(0, rows.n_rows, size := max(1, NUMBERS_AT_ONCE // rows.n_features)):
+            part = slice(start, min(start + size, rows.n_rows))
+            points = rows.centred(rows.placed_rows(part)).astype(np.float32)
+            halves = half_squares(points)
+            self.columns[:-2, part], self.columns[-2, part] = points.T, halves
+            largest = max(largest, float(halves.max()))
+        self.radius = float(np.sqrt(2 * largest)) * (1 + 2.0**-20)
 
     def first_scores(
         self, queries: MeasuredQueries, groups: NDArray[np.int32], values: NDArray[np.float32]

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.device import need_device
 from nearboost.base.entries import Array, Labels, Nullable, Number
+from nearboost.base.rows import row_source
 from nearboost.base.schema import Schema
 from nearboost.base.validation import validate_rows
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
@@ -37,7 +38,8 @@ class INNClassifier(SparseCodeClassifier):
         Distance that nearest neighbours are found by.
     neighborhood : int or None, default=None
         Take terms only from this many nearest samples of the row; for ``decision="residual"``, from this many of
-        each class, or all of a smaller one. None means from all.
+        each class, or all of a smaller one. None means from all. With it, samples of a memory-mapped file stay
+        there (for ``decision="weights"`` and ``normalize=False``).
     search : {"exact", "gpu"}, default="exact"
         How the samples of a ``neighborhood`` are found (and all of ``metric="l1"``). "gpu", or "gpu:1" for the
         second, finds the same and needs ``pip install "nearboost[gpu]"``.
@@ -50,7 +52,8 @@ class INNClassifier(SparseCodeClassifier):
     gram_memory : float or None, default=None
         Bytes for distances between samples, two per pair (L2 without ``neighborhood``). If all fit, `fit` computes
         them; otherwise they are computed when needed, and as many are kept as fit. None means half of the free
-        memory, at most 8 GB. They are never saved: a loaded model computes what it needs.
+        memory, at most 8 GB. They are never saved: a loaded model computes what it needs. Of samples in a file,
+        bytes to search them in; None means half of the free memory.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     verbose : int, default=0
@@ -135,6 +138,12 @@ class INNClassifier(SparseCodeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _cure = "give fewer samples, or read them from the file: neighborhood=, normalize=False, decision='weights'"
+
+    @property
+    def _reads_files(self) -> bool:
+        return self.neighborhood is not None and self.decision == "weights" and not self.normalize
+
     def check_parameters(self) -> None:
         super().check_parameters()
         check_coding(self)
@@ -165,7 +174,7 @@ class INNClassifier(SparseCodeClassifier):
             A fitted classifier; this one is left unchanged.
         """
         given = self._given()
-        X, y = validate_rows(self, X, y, dtype=given.X.dtype, order="C", reset=False)
+        X, y = validate_rows(self, X, y, dtype=row_source(given.X).dtype, order="C", reset=False)
         more = GivenRows.of(X, y, sample_weight, groups)
         scaled = replace(more, X=unit_rows(more.X)) if self._as_fitted.normalize else more
         return self._learn_again(followed_by(given, scaled))

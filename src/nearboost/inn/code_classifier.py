@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.entries import Array, Nullable, Part, Spec
 from nearboost.base.estimator import Estimator
+from nearboost.base.loading import loaded
+from nearboost.base.rows import check_rows, row_source
 from nearboost.base.schema import CLASSES, Schema, of_rows, set_fitted
-from nearboost.base.validation import check_choice, check_flag, validate_rows
+from nearboost.base.validation import check_choice, check_flag
 from nearboost.inn.decisions import Classes, Decision, ExplainedDecision
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import DecidingClassifierMixin
@@ -68,6 +70,12 @@ class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
     _kept: NDArray[np.int64]
     _as_fitted: Self  # not fitted itself; has the parameters of `fit`, whatever they are set to later
     _rows_at_once = 8192  # whose codes are held until they are summed up
+    _cure = "give fewer samples"
+
+    @property
+    def _reads_files(self) -> bool:
+        """Whether samples in a file, or in half precision, are read where they are."""
+        return False
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""
@@ -87,7 +95,8 @@ class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, float32 or float64. They are copied and kept; a memory-mapped file is kept as it is.
+            Training rows. They are copied and kept, those of a memory-mapped file as well: they must fit in
+            memory, but for `INNClassifier` with ``neighborhood``.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -102,10 +111,11 @@ class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
             The fitted estimator.
         """
         self.check_parameters()
-        X, y = validate_rows(self, X, y, keep=not self.normalize, dtype=[np.float32, np.float64], order="C")
+        X, y = check_rows(self, X, y, reset=True, accept_sparse=False, keep=not self.normalize, order="C")
         check_weights(sample_weight, len(X))
         given = GivenRows.of(X, y, sample_weight, groups)
-        return self._learn(given, unit_rows(given.X) if self.normalize else given.X)
+        samples = given.X if self._reads_files else loaded(given.X, self._cure)
+        return self._learn(given, unit_rows(samples) if self.normalize else samples)
 
     def _learn(self, given: GivenRows, samples: NDArray[Any]) -> Self:
         """Decide by the samples that count, as they are after scaling."""
@@ -127,7 +137,7 @@ class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
             **vars(self),
             "as_fitted": self._as_fitted,
             "kept": self._kept,
-            "rows": self._decision.samples,
+            "rows": rows_to_keep(self._decision.samples),
             "row_classes": self._decision.classes,
             "weights": self._decision.weights,
             **self._held_out.found.entries(),
@@ -172,8 +182,9 @@ class CodeClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         check_is_fitted(self)
-        rows: NDArray[Any] = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
-        return unit_rows(rows) if self._as_fitted.normalize else rows
+        rows = row_source(check_rows(self, X, reset=False, accept_sparse=False, order="C"))
+        found: NDArray[Any] = rows.part(slice(0, len(rows)))
+        return unit_rows(found) if self._as_fitted.normalize else found
 
 
 @dataclass(frozen=True)
@@ -231,6 +242,11 @@ class SparseCodeClassifier(CodeClassifier):
             labels = self.classes_[self._decision.classes[samples]]
             explanations.append(CodeExplanation(self._kept[samples], weights, labels, class_scores, self.classes_))
         return explanations
+
+
+def rows_to_keep(samples: NDArray[Any]) -> NDArray[Any]:
+    """Samples as model files keep them: in float32 or float64, row by row."""
+    return np.ascontiguousarray(samples, dtype=row_source(samples).dtype)
 
 
 def unit_rows(X: NDArray[Any]) -> NDArray[Any]:

@@ -12,9 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.device import need_device
 from nearboost.base.entries import Array, Misfit, Number, Part
 from nearboost.base.estimator import Estimator
+from nearboost.base.loading import loaded
+from nearboost.base.rows import check_rows, row_source
 from nearboost.base.schema import Schema, of_rows, set_fitted
-from nearboost.base.validation import check_map, check_sparse, validate_rows
+from nearboost.base.validation import check_sparse
 from nearboost.codes.dictionary import Dictionary, check_coding, check_neighborhood
+from nearboost.inn.code_classifier import rows_to_keep
+
+CURE = "give fewer samples, or neighborhood=, which reads them from a file"
 
 
 def _check_samples(state: Mapping[str, Any]) -> None:
@@ -48,14 +53,15 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Distance that nearest neighbours are found by.
     neighborhood : int or None, default=None
         Take terms only from this many nearest samples of the row: faster, with sums a little farther from it. None
-        means from all.
+        means from all. With it, samples of a memory-mapped file stay there.
     search : {"exact", "gpu"}, default="exact"
         How the samples of a ``neighborhood`` are found (and all of ``metric="l1"``). "gpu", or "gpu:1" for the
         second, finds the same and needs ``pip install "nearboost[gpu]"``.
     gram_memory : float or None, default=None
         Bytes for distances between samples, two per pair (L2 without ``neighborhood``). If all fit, `fit` computes
         them; otherwise they are computed when needed, and as many are kept as fit. None means half of the free
-        memory, at most 8 GB. They are never saved: a loaded model computes what it needs.
+        memory, at most 8 GB. They are never saved: a loaded model computes what it needs. Of samples in a file,
+        bytes to search them in; None means half of the free memory.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     verbose : int, default=0
@@ -66,7 +72,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     terms_ : int
         Number of terms of a code that does not stop early: K of eq. (8), or ``max_terms``.
     samples_ : ndarray of shape (n_samples, n_features)
-        The fitted rows: a copy, or the memory-mapped file that was given.
+        The fitted rows: a copy, or with ``neighborhood`` the memory-mapped file that was given.
     gram_seconds_ : float
         Seconds `fit` spent on the distances between all samples; 0.0 if it did not compute them, and in a model
         from a file.
@@ -137,7 +143,8 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples, float32 or float64.
+            Samples. Those of a memory-mapped file stay there with ``neighborhood``, and must fit in memory
+            without.
         y : None, default=None
             Ignored.
 
@@ -148,7 +155,8 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """
         self.check_parameters()
         need_device(self.search)
-        self._take(validate_rows(self, X, keep=True, dtype=[np.float32, np.float64], order="C"), clone(self))
+        samples = check_rows(self, X, reset=True, accept_sparse=False, keep=True, order="C")
+        self._take(samples if self.neighborhood is not None else loaded(samples, CURE), clone(self))
         self.gram_seconds_ = self._dictionary.build_gram()
         return self
 
@@ -167,7 +175,8 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """What is kept in a file; nothing before `fit`."""
         if not hasattr(self, "samples_"):
             return {}
-        return {**vars(self), "as_fitted": self._as_fitted, "gram_seconds_": 0.0}  # equal fits give equal files
+        kept = {"samples_": rows_to_keep(self.samples_), "as_fitted": self._as_fitted}
+        return {**vars(self), **kept, "gram_seconds_": 0.0}  # equal fits give equal files
 
     def restore_model_state(self, state: Mapping[str, Any]) -> None:
         """Code by the samples of a file."""
@@ -188,8 +197,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Weights of the samples.
         """
         check_is_fitted(self)
-        X = validate_rows(self, X, dtype=[np.float32, np.float64], order="C", reset=False)
-        return self._sorted_codes(X)
+        return self._sorted_codes(check_rows(self, X, reset=False, accept_sparse=False, order="C"))
 
     def leave_one_out(self) -> csr_array:
         """Code each fitted row by all samples but itself; its duplicates count as others.
@@ -206,7 +214,7 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_neighborhood(self._as_fitted.neighborhood, n_others)
         return self._sorted_codes(self.samples_, np.arange(n_others + 1, dtype=np.int32))
 
-    def _sorted_codes(self, X: NDArray[Any], own: NDArray[np.int32] | None = None) -> csr_array:
+    def _sorted_codes(self, X: Any, own: NDArray[np.int32] | None = None) -> csr_array:
         codes = self._dictionary.codes(X, own)
         codes.sort_indices()
         return codes
@@ -225,7 +233,6 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Sums, not renormalised.
         """
         check_is_fitted(self)
-        check_map(self.samples_)
         check_sparse(codes)
         matrix: Any = codes if issparse(codes) else np.asarray(codes)
         if matrix.ndim != 2 or matrix.shape[1] != len(self.samples_):
@@ -233,7 +240,11 @@ class INNCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"The codes have shape {matrix.shape}; give a matrix with one column for each of the "
                 f"{len(self.samples_)} samples, as `transform` does."
             )
-        return np.asarray(matrix @ self.samples_.astype(np.float64, copy=False))
+        samples = row_source(self.samples_)
+        if samples.lie_in_memory:
+            return np.asarray(matrix @ self.samples_.astype(np.float64, copy=False))
+        used = np.unique(matrix.nonzero()[1])  # no others are read
+        return np.asarray(matrix[:, used] @ samples.take(used).astype(np.float64, copy=False))
 
     @property
     def _n_features_out(self) -> int:

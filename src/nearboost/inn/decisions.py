@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from nearboost.base.rows import row_source
 from nearboost.codes.dictionary import CodingParameters, Dictionary, count_others, residuals
 from nearboost.codes.series import Groups
 from nearboost.neighbors import Neighbors, NeighborSearch
@@ -79,7 +80,8 @@ class ClassSums:
         return self.decide(Q)[0]
 
     def scores_by_others(self, held: NDArray[np.int64], groups: Groups) -> Scores:
-        return self.decide(self.samples[held], groups[held], groups)[0]
+        rows = row_source(self.samples).only(held).take(np.arange(len(held)))
+        return self.decide(rows, groups[held], groups)[0]
 
     def evidence(self, scores: Scores) -> Scores:
         return shares_of(scores)

@@ -15,6 +15,7 @@ from nearboost.base.errors import warn_caller
 from nearboost.base.estimator import Estimator
 from nearboost.base.local_sets import LocalSets, NonTabularMixin
 from nearboost.base.progress import Advance, progress_bar, silent
+from nearboost.base.rows import RowSource
 from nearboost.base.schema import CLASSES, Schema, set_fitted
 from nearboost.base.threads import count_threads
 from nearboost.base.validation import check_choice, check_positive, check_whole
@@ -293,7 +294,7 @@ class QuietDictionary(Dictionary):
 
     def codes(
         self,
-        Q: NDArray[Any],
+        Q: NDArray[Any] | RowSource,
         own: Groups | None = None,
         groups: Groups | None = None,
         advance: Advance | None = silent,
