@@ -9,8 +9,8 @@ search in. Each part runs in a process of its own, whose peak of resident memory
 4. gmm: a mixture of 16 Gaussians of all rows, of at most 10 rounds, and the component of each row.
 5. slnd: SLND learned from all rows, and their classes.
 
-``--limit`` ends a part after so many seconds, and the results say so. The file is made in ``--folder``, unless it is
-there, and removed afterwards if it was made. Prints a table in Markdown and writes
+``--limit`` ends a part after so many seconds, and the results say so. The file is made in ``--folder``, unless it
+is there, and removed afterwards if it was made. Prints a table in Markdown and writes
 ``benchmarks/results/larger_rows.json``; parts and files not asked for stay as they were written.
 """
 

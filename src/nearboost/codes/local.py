@@ -72,7 +72,7 @@ class LocalTerms:
 
 @dataclass(frozen=True)
 class LocalSearchedTerms:
-    """Picks terms among the ``n_near`` samples nearest to the query, found by a search: L1, from files, on a GPU."""
+    """Picks terms among the ``n_near`` samples that a search finds nearest: for L1, from files, on a GPU."""
 
     search: NeighborSearch
     series: Series
