@@ -146,7 +146,8 @@ def test_rows_of_any_size(scale, normalization):
 @pytest.mark.parametrize("estimator", [KNNClassifier(3, calibration=None), GaussianNB()])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_memory_of_one_part(tmp_path, estimator, order):
-    """Of a memory-mapped matrix no more than a few parts are ever in memory, though k-NN keeps all rows."""
+    """Of a memory-mapped matrix no more than a few parts, and a block of queries, are ever in memory, though k-NN
+    keeps all rows."""
     n_rows, n_features, n_splits = 1500, 2048, 32
     path = tmp_path / "X.npy"
     rng = np.random.default_rng(0)
@@ -168,7 +169,7 @@ def test_memory_of_one_part(tmp_path, estimator, order):
         found = model.predict_proba(mapped[:200])
         held, peak = tracemalloc.get_traced_memory()
         assert held < 4 * one_part
-        assert peak < 12 * one_part
+        assert peak < 12 * one_part + mapped[:200].nbytes  # mapped queries are read a block at a time
     finally:
         tracemalloc.stop()
     np.testing.assert_array_equal(found, expected)
