@@ -193,6 +193,10 @@ def test_rows_without_direction_are_named(tmp_path):
 def test_no_rows_and_no_memory():
     with pytest.raises(ValueError, match="There are no rows to search; give one at least"):
         NeighborSearch(np.empty((0, 3)))
+    with pytest.raises(ValueError, match="have no features to be measured by; give one at least"):
+        NeighborSearch(np.empty((3, 0)))
+    with pytest.raises(ValueError, match="complex numbers, which have no order; give real and imaginary parts"):
+        NeighborSearch([[1j, 2]])
     for memory in (0, -1, np.nan, "much"):
         with pytest.raises(ValueError, match=r"memory=.* must be a number above 0"):
             NeighborSearch(full_of_ties(), memory=memory)

@@ -257,6 +257,8 @@ def as_rows(X: Any, method: str = "exact") -> Any:
     check_matrix(X)
     if is_readable_map(X):
         return X  # what is not finite is found as it is read
+    if X.dtype.kind == "c":
+        raise ValueError("Rows hold complex numbers, which have no order; give real and imaginary parts apart.")
     kept = X.dtype in (np.float16, np.float32, np.float64)
     rows = np.ascontiguousarray(X, dtype=X.dtype if kept else np.float64)
     for start, block in row_source(rows).blocks(LOOK_BYTES):

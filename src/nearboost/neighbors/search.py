@@ -157,6 +157,8 @@ class NeighborSearch(CandidatesMixin):
         rows = as_rows(X, method)
         if not len(rows):
             raise ValueError("There are no rows to search; give one at least.")
+        if not rows.shape[1]:
+            raise ValueError("The rows have no features to be measured by; give one at least.")
         self.rows: Any
         if is_tensor(rows):
             self.rows = TensorRows(rows, metric, verbose, memory)
