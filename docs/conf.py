@@ -39,7 +39,8 @@ toc_object_entries_show_parents = "hide"  # or long names are cut off beside the
 # MathJax lies in the site: no page asks another host.
 MATHJAX = "tex-svg-full.js"
 html_static_path = [
-    str(file.locate()) for file in metadata.files("sphinx-mathjax-offline") or () if file.name == MATHJAX
+    "_static",
+    *(str(file.locate()) for file in metadata.files("sphinx-mathjax-offline") or () if file.name == MATHJAX),
 ]
 mathjax_path = MATHJAX
 
