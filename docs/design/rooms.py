@@ -19,9 +19,9 @@ ACROSS, DOWN = 250, 100  # from one column or floor to the next
 ROUND = 8  # radius of corners
 
 COLUMNS = {
-    "cli": 3, "app": 2, "plotting": 1, "cells": 2, "compare": 3, "models": 2, "catalogue": 2, "pages": 2,
-    "measures": 1, "features": 1, "datasets": 2, "ensemble": 0, "boosting": 0, "linear": 1, "inn": 2, "metric": 3,
-    "problem": 0, "votes": 1, "losses": 2, "codes": 2, "neighbors": 0, "kernels": 0, "base": 0,
+    "cli": 3, "app": 2, "distributed": 0, "plotting": 1, "cells": 2, "compare": 3, "models": 2, "catalogue": 2,
+    "pages": 2, "measures": 1, "features": 1, "datasets": 2, "ensemble": 0, "boosting": 0, "linear": 1, "inn": 2,
+    "metric": 3, "problem": 0, "votes": 1, "losses": 2, "codes": 2, "neighbors": 0, "kernels": 0, "base": 0,
 }  # fmt: skip
 WIDE = ("kernels", "base")  # on which all others stand
 

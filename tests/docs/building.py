@@ -13,6 +13,7 @@ PUBLIC = [
     "nearboost",
     "nearboost.cells",
     "nearboost.datasets",
+    "nearboost.distributed",
     "nearboost.features",
     "nearboost.models",
     "nearboost.plotting",

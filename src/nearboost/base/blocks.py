@@ -62,6 +62,10 @@ class KeptBlocks:
         for array, block in zip(self._arrays.values(), values, strict=True):
             array[part] = block
             array.flush()
+        self.mark(part)
+
+    def mark(self, part: slice) -> None:
+        """A block is done, and its rows are on the disk."""
         self._done[part.start // self.block] = 1
         self._done.flush()
 

@@ -122,6 +122,23 @@ class RowSource:
         """
         return SomeRows(self, numbers)
 
+    def projected(self, coordinates: Any, numbers: NDArray[np.integer]) -> Block | None:
+        """Coordinates of some rows, where others than this process make them.
+
+        Parameters
+        ----------
+        coordinates : Coordinates
+            The map, of `nearboost.linear`.
+        numbers : ndarray of int
+            The rows, in rising order.
+
+        Returns
+        -------
+        ndarray or None
+            None: whoever wants them makes them.
+        """
+        return None
+
     def fitting(self, room: float) -> int:
         """How many rows there is room for.
 

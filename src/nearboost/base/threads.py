@@ -5,10 +5,13 @@ on the number of threads because no piece reads what another one writes.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from numbers import Integral
+from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -25,12 +28,36 @@ def count_threads(n_jobs: int | None) -> int:
     """Threads to use: ``None`` and -1 mean every core this process may use, -2 all but one."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
-        return available
+        return 1 if _beside_others.get() else available
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
         raise ValueError(f"n_jobs={n_jobs!r} must be a whole number or None.")
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use a positive number, or -1 for all cores.")
+    if _beside_others.get():
+        return 1
     return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+_beside_others: ContextVar[bool] = ContextVar("beside_others", default=False)
+_limits = Lock(), list[Any]()  # of the matrix library, one for each of the tasks that run
+
+
+@contextmanager
+def beside_other_tasks() -> Iterator[None]:
+    """A task beside others keeps to its own thread, whatever ``n_jobs`` is, and so does the matrix library."""
+    lock, limits = _limits
+    with lock:
+        limits.append(_matrix_library().limit(limits=1, user_api="blas"))
+    token = _beside_others.set(True)
+    try:
+        yield
+    finally:
+        _beside_others.reset(token)
+        with lock:
+            found_first = limits[0]
+            limits.pop()
+            if not limits:
+                found_first.restore_original_limits()
 
 
 def count_useful_threads(n_jobs: int | None, n_multiplications: int) -> int:

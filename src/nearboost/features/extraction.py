@@ -93,7 +93,7 @@ def images_to_rows(
         check_settings(transformer)
     if into is None:
         in_memory = [MemoryWriter(images) for _ in transformers]
-        _describe_all(images, transformers, in_memory, n_jobs, verbose)
+        describe_all(images, transformers, in_memory, n_jobs, verbose)
         return [writer.close(one) for writer, one in zip(in_memory, transformers, strict=True)]
     stores = _describe_into(images, transformers, Path(into), n_jobs, verbose)
     return [_stored_rows(store, one) for store, one in zip(stores, transformers, strict=True)]
@@ -212,7 +212,7 @@ def _describe_into(
             )
             for folder, one in by_folder.items()
         }
-        _describe_all(images, list(by_folder.values()), list(writers.values()), n_jobs, verbose)
+        describe_all(images, list(by_folder.values()), list(writers.values()), n_jobs, verbose)
         stores = {folder: writer.close() for folder, writer in writers.items()}
     return [stores[folder] for folder in folders]
 
@@ -224,7 +224,7 @@ def _stored_rows(store: FeatureStore, transformer: Any) -> ImageRows:
     return ImageRows(rows, numbers, failed, transformer, store.folder / "rows.npy")
 
 
-def _describe_all(
+def describe_all(
     images: ImageSet, transformers: Sequence[Any], writers: Sequence[Writer], n_jobs: int | None, verbose: int
 ) -> None:
     """Decode each image that some writer wants, and describe it for all that want it."""

@@ -64,7 +64,9 @@ class Projection:
         room = max(memory, LEAST_ROOM) / row_bytes  # in rows
         self.pool = int(np.clip(room / 4, 1, POOL))
         self.at_once = int(np.clip(room / 16, 1, ROWS_AT_ONCE))  # in each thread
-        self.kept = self._placed(problem.ids, verbose) if len(problem.ids) * row_bytes <= memory else None
+        self.kept = problem.rows.projected(coordinates, problem.ids) if device is None else None
+        if self.kept is None and len(problem.ids) * row_bytes <= memory:
+            self.kept = self._placed(problem.ids, verbose)
 
     def first(self, rank: int) -> "Projection":
         """The leading coordinates of the rows that are kept."""

@@ -7,6 +7,7 @@ distances, which exact codes build on as well.
 
 from nearboost.neighbors.clustering import Clusters, cluster_classes, cluster_means, k_means, nearest_centers
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
+from nearboost.neighbors.groups import count_others, own_groups
 from nearboost.neighbors.repair import repair_graph
 from nearboost.neighbors.rows import MeasuredRows
 from nearboost.neighbors.ruler import (
@@ -44,6 +45,7 @@ __all__ = [
     "check_method",
     "cluster_classes",
     "cluster_means",
+    "count_others",
     "find_method",
     "half_squares",
     "k_means",
@@ -51,6 +53,7 @@ __all__ = [
     "largest_values",
     "method_here",
     "nearest_centers",
+    "own_groups",
     "powers_of_two",
     "repair_graph",
     "row_norms",

@@ -1,0 +1,220 @@
+"""Tasks: plain functions of a range of rows and paths, which know nothing of a cluster."""
+
+import os
+import socket
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearboost.base.image_set import ImageSet
+from nearboost.base.rows import row_source
+from nearboost.datasets import open_rows
+from nearboost.neighbors import NeighborSearch, own_groups
+
+ROWS_PROJECTED = 2048  # at once, as `nearboost.linear.projection` takes them, whose bits these have
+
+_opening = Lock()  # threads of a worker wait for the first of them to open a file
+
+
+def graph_block(
+    start: int,
+    stop: int,
+    *,
+    path: str,
+    k: int,
+    metric: str = "l2",
+    groups: str | None = None,
+    search: str = "exact",
+    memory: float | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Rows ``start`` to ``stop`` of the k-NN graph of a file of rows.
+
+    Parameters
+    ----------
+    start : int
+        The first row whose neighbours are wanted.
+    stop : int
+        The row after the last of them.
+    path : str
+        A .npy file of rows.
+    k : int
+        Number of neighbours.
+    metric : {"l2", "cosine", "l1"}, default="l2"
+        Distance between rows.
+    groups : str or None, default=None
+        A .npy file of int32 groups of all rows, as `nearboost.neighbors.own_groups` numbers them; None means that
+        no rows belong together.
+    search : {"exact", "hnsw", "gpu"}, default="exact"
+        How neighbours are found.
+    memory : float or None, default=None
+        Bytes to search in; None means half of what is free.
+
+    Returns
+    -------
+    indices : ndarray of shape (stop - start, k), int32
+        Neighbours, nearest first.
+    distances : ndarray of shape (stop - start, k)
+        Their distances.
+    """
+    with _opening:
+        opened, own = _open_search(path, _stamp(path), metric, groups, search, memory)
+    found = opened.search(opened.rows.X[start:stop], k, query_groups=own[start:stop], groups=own)
+    return found.indices, found.distances
+
+
+def predict_block(start: int, stop: int, *, path: str, model: str, method: str = "predict") -> tuple[NDArray[Any]]:
+    """Answers of a model to rows ``start`` to ``stop`` of a file.
+
+    Parameters
+    ----------
+    start : int
+        The first row to answer.
+    stop : int
+        The row after the last of them.
+    path : str
+        A .npy file of rows.
+    model : str
+        A model file.
+    method : str, default="predict"
+        What to ask: "predict", "predict_proba", "decision_function".
+
+    Returns
+    -------
+    tuple of one ndarray of shape (stop - start, ...)
+        The answers.
+    """
+    with _opening:
+        answering = _open_model(model, _stamp(model))
+    return (getattr(answering, method)(row_source(map_file(path)).part(slice(start, stop))),)
+
+
+def describe_files(files: Mapping[str, int], *, model: str) -> list[tuple[int, Any, bool]]:
+    """What a descriptor makes of some image files.
+
+    Parameters
+    ----------
+    files : dict
+        Paths, with the sizes that they must have.
+    model : str
+        A model file of a fitted descriptor.
+
+    Returns
+    -------
+    list of tuple
+        For each file its position, its row or what was wrong, and whether that is the fault of its content.
+    """
+    from nearboost.features.extraction import describe_all
+
+    for file, size in files.items():
+        there = os.path.getsize(file) if os.path.isfile(file) else None
+        if there != size:
+            found = "does not find" if there is None else f"sees {there:,} bytes, and the client {size:,}, of"
+            raise ValueError(f"{here()} {found} {file}; give paths that all workers can open.")
+    with _opening:
+        describing = _open_model(model, _stamp(model))
+    images, made = ImageSet(list(files), decode=False), _Described(len(files))
+    describe_all(images, [describing], [made], 1, 0)
+    return made.answers
+
+
+def project_block(
+    start: int, stop: int, *, path: str, into: str, vectors: str, intercept: bool, which: str
+) -> tuple[()]:
+    """Write coordinates of some rows of a file into another one.
+
+    Parameters
+    ----------
+    start : int
+        The first place in ``into`` to write to.
+    stop : int
+        The place after the last of them.
+    path : str
+        A .npy file of rows.
+    into : str
+        A .npy file of coordinates, which is there.
+    vectors : str
+        A .npy file of the directions, a column for each coordinate.
+    intercept : bool
+        Whether their last row is of a constant 1.
+    which : str
+        A .npy file of the rows that ``into`` is of.
+
+    Returns
+    -------
+    tuple
+        Nothing: what is made is in the file.
+    """
+    from nearboost.linear.coordinates import Eigenvectors
+
+    if not os.path.isfile(into):
+        raise ValueError(f"{here()} finds no {into}; give a folder= that all workers can open.")
+    directions = np.load(vectors)
+    mapping = Eigenvectors(directions, np.zeros(directions.shape[1]), intercept)
+    source, numbers = row_source(map_file(path)), np.load(which, mmap_mode="r")
+    written = np.load(into, mmap_mode="r+")
+    for first in range(start, stop, ROWS_PROJECTED):
+        part = slice(first, min(first + ROWS_PROJECTED, stop))
+        written[part] = mapping.project(source.take(np.asarray(numbers[part])))
+    written.flush()
+    return ()
+
+
+@lru_cache(maxsize=1)
+def _open_search(
+    path: str, stamp: Any, metric: str, groups: str | None, search: str, memory: float | None
+) -> tuple[NeighborSearch, NDArray[np.int32]]:
+    """A search that stays open from task to task, with the blocks of all rows, where there is room for them."""
+    opened = NeighborSearch(map_file(path), metric, method=search, n_jobs=1, memory=memory)
+    if search == "exact" and opened.rows.keeps_blocks:
+        _ = opened.rows.blocks
+    own = own_groups(None, opened.rows.n_rows) if groups is None else np.load(groups, mmap_mode="r")
+    return opened, own
+
+
+@lru_cache(maxsize=1)
+def _open_model(path: str, stamp: Any) -> Any:
+    from nearboost.models import load
+
+    return load(path)
+
+
+def map_file(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The rows of one .npy file."""
+    return open_rows(path).in_any_order()
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """What changes with a file, so that another of its name is opened anew."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+class _Described:
+    """Takes what is made of images; see `nearboost.features.extraction.Writer`."""
+
+    def __init__(self, n_files: int) -> None:
+        self.wanted = {i: i for i in range(n_files)}
+        self.answers: list[tuple[int, Any, bool]] = []
+
+    def write(self, i: int, values: NDArray[np.float32]) -> None:
+        self.answers.append((i, values, True))
+
+    def write_failure(self, i: int, message: str, *, lasting: bool = True) -> None:
+        self.answers.append((i, message, lasting))
+
+
+def this_worker() -> Any:
+    return import_module("distributed").get_worker()
+
+
+def here() -> str:
+    """This worker, in messages."""
+    try:
+        return f"Worker {this_worker().address} on {socket.gethostname()}"
+    except (ImportError, ValueError):
+        return f"A process on {socket.gethostname()}"

@@ -1,0 +1,32 @@
+"""Small clusters of processes of this machine, and rows to spread over them."""
+
+from contextlib import contextmanager
+
+import dask
+import numpy as np
+from dask.distributed import Client, LocalCluster
+
+
+@contextmanager
+def cluster(n_workers=2, failures=3):
+    """A client of some processes; a task may end so many of them."""
+    quiet = {"distributed.scheduler.allowed-failures": failures, "distributed.admin.log-format": "%(message)s"}
+    with (
+        dask.config.set(quiet),
+        LocalCluster(
+            n_workers, threads_per_worker=1, dashboard_address=None, memory_limit="1GB", silence_logs="CRITICAL"
+        ) as processes,
+        Client(processes) as client,
+    ):
+        yield client
+
+
+def full_of_ties(n_rows=700, n_features=5, seed=0):
+    """A grid of steps of 0.1 whose rows come sorted, many of them several times."""
+    X = np.random.default_rng(seed).integers(1, 4, (n_rows, n_features)) / 10
+    return X[np.lexsort(X.T)]
+
+
+def saved(folder, X, name="X.npy"):
+    np.save(folder / name, X)
+    return folder / name
