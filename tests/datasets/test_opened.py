@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nearboost import INNClassifier, KNNClassifier, SLNDClassifier
+from nearboost.base.rows import row_source
 from nearboost.datasets import DataError, open_rows, opened
 
 rng = np.random.default_rng(0)
@@ -192,6 +193,20 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path, monkeypatch):
     assert list((tmp_path / "copies").iterdir()) == []
 
 
+def test_a_copy_is_never_one_of_the_files(tmp_path):
+    with pytest.raises(DataError, match=r"where the files of .* lie, and a copy there would be taken"):
+        open_rows(npy_folder(tmp_path), tmp_path / ".").in_any_order()
+    one = open_rows(free_lists(tmp_path), tmp_path)
+    np.testing.assert_array_equal(one.in_any_order(), ROWS)
+
+
+def test_blocks_of_any_size(tmp_path):
+    rows = open_rows(npy(tmp_path))
+    assert repr(rows) == "OpenedRows('rows', 50 rows of 6 float32)"
+    for room, most, n_blocks in ((0, None, 50), (np.inf, None, 1), (1e9, 0, 50)):
+        assert len(list(rows.blocks(room, most))) == len(list(row_source(ROWS).blocks(room, most))) == n_blocks
+
+
 def test_any_order_needs_a_folder(tmp_path):
     rows = open_rows(npy_folder(tmp_path))
     with pytest.raises(DataError, match="needed in any order; give open_rows a folder="):
@@ -232,7 +247,9 @@ def test_nan_is_named_by_file_and_row(tmp_path):
         ({"e": [["u"]]}, r"t\.parquet has list<.*string> in the column 'e'; expected numbers"),
         ({"label": ["u"]}, r"t\.parquet has no columns of numbers beside label"),
         ({"a": pa.array([], pa.float32())}, r"t\.parquet has no rows"),
-        ({"e": [[], []]}, r"t\.parquet has "),
+        ({"e": pa.array([[], []], pa.list_(pa.float32()))}, r"t\.parquet has rows of no numbers; give some"),
+        ({"e": [[[1.0, 2.0], [3.0]], [[4.0], [5.0]]]}, r"1 numbers in row 0, 2 before"),
+        ({"e": [[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], None]]}, r"holds a list with a gap in row 2 of"),
     ],
 )
 @pytest.mark.parametrize("size", [2, 100])

@@ -184,6 +184,16 @@ def test_nan_of_a_map_is_named_by_its_row(digits, small_blocks, tmp_path):
             make().fit(X, y).predict(mapped(tmp_path / "Q.npy", bad))
 
 
+def test_nan_in_the_thousandth_block(digits, small_blocks, tmp_path):
+    X, y, Q = digits
+    many = np.tile(Q, (71, 1))
+    many[7003, 5] = np.nan
+    out = np.full(len(many), "?")
+    with pytest.raises(ValueError, match="Row 7003 of the mapped file contains NaN"):
+        nb.KNNClassifier().fit(X, y).predict(mapped(tmp_path / "Q.npy", many), out=out)
+    assert (out == "?").nonzero()[0][0] == 7000  # blocks before it are answered
+
+
 def test_a_file_that_shrinks_while_it_is_read(digits, small_blocks, tmp_path):
     X, y, Q = digits
     model, on_disk = nb.KNNClassifier().fit(X, y), mapped(tmp_path / "Q.npy", Q)

@@ -5,6 +5,7 @@ comes as float32, which holds them exactly.
 """
 
 import mmap
+import sys
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -152,11 +153,11 @@ class RowSource:
         int
             A number of rows, one at least.
         """
-        return max(1, int(room / (self.dtype.itemsize * max(1, self.n_features))))
+        return max(1, int(min(room / (self.dtype.itemsize * max(1, self.n_features)), sys.maxsize)))
 
     def blocks(self, room: float, most: int | None = None) -> Iterator[tuple[int, Block]]:
         """All rows in order, as many at a time as there is room for (or ``most``), and the number of the first."""
-        step = self.fitting(room) if most is None else min(most, self.fitting(room))
+        step = self.fitting(room) if most is None else max(1, min(most, self.fitting(room)))
         for start in range(0, self.n_rows, step):
             yield start, self.take(np.arange(start, min(start + step, self.n_rows)))
 

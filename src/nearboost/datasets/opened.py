@@ -142,7 +142,7 @@ class OpenedRows(RowSource):
         block : ndarray of shape (n_rows, n_features)
             The rows, float32 or float64.
         """
-        step = self.fitting(room) if most is None else min(most, self.fitting(room))
+        step = self.fitting(room) if most is None else max(1, min(most, self.fitting(room)))
         for start, block in self._stored_blocks(step):
             yield start, block.astype(self.dtype, copy=False)
 
@@ -182,6 +182,11 @@ class OpenedRows(RowSource):
             raise DataError(
                 f"{self.name} is read from its beginning to its end, and its rows are needed in any order; give "
                 "open_rows a folder=, where they are copied once."
+            )
+        if Path(self.folder).resolve() in {Path(shard.name).resolve().parent for shard in others}:
+            raise DataError(
+                f"folder={str(self.folder)!r} is where the files of {self.name} lie, and a copy there would be "
+                "taken for one of them; give another folder."
             )
         check_folder(self.folder)
         Path(self.folder).mkdir(parents=True, exist_ok=True)
@@ -254,6 +259,9 @@ class OpenedRows(RowSource):
                 yield rows
             if n_read != shard.n_rows:
                 raise DataError(f"{shard.name} has changed since it was opened; open it again.")
+
+    def __repr__(self) -> str:
+        return f"OpenedRows({self.name!r}, {self.n_rows:,} rows of {self.n_features:,} {self.stored})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """All rows in memory."""

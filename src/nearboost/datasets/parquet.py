@@ -144,25 +144,26 @@ def joined(file: str, start: int, names: Sequence[str], columns: Sequence[Any], 
     return rows
 
 
-def as_matrix(file: str, start: int, name: str, column: Any) -> NDArray[Any]:
-    """A column of numbers, or of lists of one length, as a matrix."""
+def as_matrix(file: str, start: int, name: str, column: Any, per_row: int = 1) -> NDArray[Any]:
+    """A column of numbers, or of lists of one length, as a matrix; so many of its cells are of one row."""
     from pyarrow.compute import list_value_length as value_lengths
 
     while hasattr(column, "storage"):
         column = column.storage
     if column.null_count:
-        row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) // per_row
         raise DataError(f"{file} holds no value in row {row} of the column {name!r}; fill it in, or drop the row.")
     if is_listed(column.type):
         lengths = value_lengths(column).to_numpy(zero_copy_only=False)
         odd = np.flatnonzero(lengths != lengths[0])
         if len(odd):
-            raise different_lengths(file, name, start + int(odd[0]), int(lengths[odd[0]]), int(lengths[0]))
-        inner = column.flatten()
+            row = start + int(odd[0]) // per_row
+            raise different_lengths(file, name, row, int(lengths[odd[0]]), int(lengths[0]))
+        inner, per_row = column.flatten(), per_row * max(1, int(lengths[0]))
         if inner.null_count:
-            row = start + int(np.argmax(inner.is_null().to_numpy(zero_copy_only=False))) // max(1, int(lengths[0]))
+            row = start + int(np.argmax(inner.is_null().to_numpy(zero_copy_only=False))) // per_row
             raise DataError(f"{file} holds a list with a gap in row {row} of the column {name!r}; fill it in.")
-        return as_matrix(file, start, name, inner).reshape(len(column), -1)
+        return as_matrix(file, start, name, inner, per_row).reshape(len(column), -1)
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return (values.astype(np.uint8) if values.dtype == bool else values).reshape(-1, 1)
 
