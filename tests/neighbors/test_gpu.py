@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from devices import needs_torch, on_devices
 from nearboost.base.device import open_device
-from nearboost.neighbors import NeighborSearch
+from nearboost.neighbors import NeighborSearch, gpu_parts
 from neighbors.brute_force import assert_same, nearest
 from neighbors.test_exact import DTYPES, KINDS, METRICS, make
 
@@ -271,3 +271,23 @@ def test_tensors_are_refused_as_arrays_are(device):
     meta = torch.zeros((2, 5), device="meta")
     with pytest.raises(ValueError, match=r"lies? on .*meta"):
         search_on(device, X).search(meta, 3)
+
+
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", ["gaussian", "grid", "duplicates", "sorted"])
+def test_each_product_serves_both_rows_of_a_graph(kind, metric, device, monkeypatch):
+    X = make(kind, 900)
+    groups = np.random.default_rng(0).integers(-1, 300, len(X))
+    plain = NeighborSearch(X, metric)
+    search = search_on(device, X, metric)
+    sizes = []
+    products = search._backend.bounds.products
+    monkeypatch.setattr(gpu_parts, "MOST_SIDE", 130)
+    monkeypatch.setattr(
+        search._backend.bounds, "products", lambda q, x: sizes.append(len(q.rows) * len(x.rows)) or products(q, x)
+    )
+    for named in (None, groups):
+        expected = plain.graph(9, groups=named)
+        assert_same(search.graph(9, groups=named), (expected.indices, expected.distances))
+    assert sum(sizes) < 2 * 0.6 * len(X) ** 2

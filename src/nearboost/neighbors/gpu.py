@@ -7,7 +7,7 @@ more than these. Rows come in blocks, queries in pieces, and their bounds in til
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,101 +16,17 @@ from nearboost.base.device import Tensor, device_memory, import_torch, load_ahea
 from nearboost.base.progress import progress_bar
 from nearboost.base.rows import RowSource
 from nearboost.neighbors.exact import Lists, cut
-from nearboost.neighbors.halves import Bounds, Shadow, choose_bounds, rounded_up
+from nearboost.neighbors.gpu_parts import Block, Queries, Room, Task
+from nearboost.neighbors.halves import Bounds, Shadow, choose_bounds
 from nearboost.neighbors.lanes import largest_values, measure, row_norms
 from nearboost.neighbors.rows import MeasuredRows, TensorRows
 from nearboost.neighbors.ruler import METRICS, NO_ROW, powers_of_two
 
-MOST_QUERIES, MOST_ROWS = 8192, 2**17  # of a tile
-LEAST_QUERIES, LEAST_ROWS = 32, 1024
 FEWEST_PROPOSED = 16
 IN_ORDER = 128  # rows that are measured at a time where the proposed ones did not do
 NEIGHBOURING = 32  # columns that their least score stands for while the least of a tile are looked for
-BYTES_OF_A_SCORE = 16  # of a tile: half and float32, a mask, and what selecting takes
-NUMBERS_OF_A_QUERY = 4  # in float64, for each feature
-NUMBERS_OF_A_PAIR = 3
-LOST_SQUARE = 2.0**-1000  # more than a measured sum loses of a feature whose square vanishes
 
 log = logging.getLogger(__name__)
-
-
-class Room(NamedTuple):
-    """What fits into the memory of a device: half of it is for rows, which may all stay there."""
-
-    queries: int  # in a piece
-    columns: int  # in a tile
-    pairs: int  # that are measured at a time
-    rows: int  # in a block
-
-    @classmethod
-    def of(cls, memory: float, n_features: int, row_bytes: float, n_queries: int, n_rows: int) -> "Room":
-        """Tiles get a quarter, queries and measuring an eighth each."""
-        query_bytes, pair_bytes = 8 * NUMBERS_OF_A_QUERY * n_features, 8 * NUMBERS_OF_A_PAIR * n_features
-        scores = memory / 4 / BYTES_OF_A_SCORE
-        queries = int(min(MOST_QUERIES, n_queries, memory / 8 / query_bytes, scores / min(LEAST_ROWS, n_rows)))
-        columns = int(min(MOST_ROWS, n_rows, scores / max(1, queries)))
-        pairs, rows = int(memory / 8 / pair_bytes), int(memory / 2 / row_bytes)
-        rows = n_rows if rows >= n_rows else rows // 2  # the next block is loaded beside this one
-        if queries < min(LEAST_QUERIES, n_queries) or rows < min(LEAST_ROWS, n_rows) or not pairs:
-            needed = max(
-                8 * query_bytes * LEAST_QUERIES,
-                4 * BYTES_OF_A_SCORE * LEAST_QUERIES * LEAST_ROWS,
-                4 * row_bytes * LEAST_ROWS,
-            )
-            raise ValueError(
-                f"memory={memory:,.0f} has no room for a tile of {LEAST_QUERIES} queries and {LEAST_ROWS:,} rows "
-                f"of {n_features:,} features on the device; give {needed:,.0f} bytes or more."
-            )
-        return cls(queries, columns, pairs, min(rows, n_rows))
-
-
-class Block(NamedTuple):
-    """Rows on the device, from number ``first`` on, as they were given, what divides them, and their shadow."""
-
-    first: int
-    rows: Tensor
-    norms: Tensor | None
-    shadow: Shadow
-    groups: Tensor | None
-
-
-class Queries:
-    """Queries on the device, and the nearest rows found for them so far."""
-
-    def __init__(self, measured: Tensor, units: Tensor, shadow: Shadow, gains: Tensor, groups: Tensor) -> None:
-        self.measured, self.units, self.shadow, self.groups = measured, units, shadow, groups
-        self.scaled = bool((units != 1.0).any())
-        self._gains, self._error = gains, (measured.shape[1] + 16) * 2.0**-53
-
-    def start(self, sums: Tensor, rows: Tensor) -> None:
-        """Go on from lists that hold these."""
-        self.sums, self.rows = sums, rows
-        self.limits = self._limits()
-
-    def _limits(self) -> Tensor:
-        """The largest score that a row as near as the last of the list may have."""
-        least = LOST_SQUARE * self.measured.shape[1]
-        farthest = (self.sums[:, -1] + least) * self._gains / (1 - self._error)
-        limits = farthest - self.shadow.shares
-        return rounded_up(limits + 2.0**-50 * (farthest + self.shadow.shares.abs()))
-
-    def wanted(self, which: Tensor, scores: Tensor, rows: Tensor) -> Tensor:
-        """Whether rows with these scores may be among the nearest.
-
-        Nothing is nearer than zero: after so many duplicates of a query, only rows of lower numbers count.
-        """
-        first = (self.sums[which, -1:] > 0) | (rows < self.rows[which, -1:])
-        return (scores <= self.limits[which, None]) & first
-
-    def keep(self, which: Tensor, sums: Tensor, rows: Tensor) -> None:
-        """Keep the nearest of the lists and of these, ordered by sum and row."""
-        torch = import_torch()
-        sums, rows = torch.cat([self.sums[which], sums], 1), torch.cat([self.rows[which], rows], 1)
-        rows, order = rows.sort(dim=1, stable=True)
-        sums, order = sums.gather(1, order).sort(dim=1, stable=True)
-        k = self.rows.shape[1]
-        self.sums[which], self.rows[which] = sums[:, :k], rows.gather(1, order)[:, :k]
-        self.limits = self._limits()
 
 
 class GPUSearch:
@@ -134,34 +50,58 @@ class GPUSearch:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """See `SearchMethod`."""
         n_rows, n_features = self.source.shape
-        stored = (
-            0 if isinstance(self.rows, TensorRows) else self.source.dtype.itemsize
-        )  # tensors are there already
-        row_bytes = n_features * (stored + 2.0) + 32
-        room = Room.of(self.memory, n_features, row_bytes, Q.n_rows, n_rows)
-        lists, units = Lists.empty(Q.n_rows, k), np.ones(Q.n_rows)
-        indices, sums, proved = lists.indices, lists.sums, np.ones(Q.n_rows, dtype=bool)
-        crowded, Q = len(np.unique(groups)) < len(groups), Q.as_stored()
-        pieces, n_blocks = list(cut(Q.n_rows, room.queries)), -(-n_rows // room.rows)
-        with (
-            exact_products(),
-            progress_bar("Searching neighbours", n_blocks * len(pieces), self.rows.verbose) as advance,
-        ):
-            for block in self._blocks(room, groups):
-                loaded = load_ahead(lambda piece: (piece, self._queries(Q, piece, query_groups[piece])), pieces)
-                for piece, queries in loaded:
-                    queries.start(to_device(sums[piece], self.device), to_device(indices[piece], self.device))
-                    missed = self._search_block(block, queries, room, crowded)
-                    sums[piece], indices[piece] = queries.sums.cpu().numpy(), queries.rows.cpu().numpy()
-                    units[piece] = queries.units.cpu().numpy()
-                    proved[piece] &= ~missed.cpu().numpy()
-                    advance()
+        sent = 0 if isinstance(self.rows, TensorRows) else self.source.dtype.itemsize  # tensors are there already
+        room = Room.of(self.memory, n_features, n_features * (sent + 2.0) + 32 + 12 * k, Q.n_rows, n_rows)
+        lists, units, proved = Lists.empty(Q.n_rows, k), np.ones(Q.n_rows), np.ones(Q.n_rows, dtype=bool)
+        crowded = len(np.unique(groups)) < len(groups)
+        task = Task(Q.as_stored(), groups, query_groups, room, crowded, lists, units, proved)
+        itself = getattr(Q, "X", None) is self.rows.X
+        with exact_products():
+            (self._search_itself if itself and room.rows == n_rows else self._search_others)(task)
         self.share_proved = float(proved.mean()) if len(proved) else float("nan")
         log.info("%.2f%% of %d lists were proved by the rows proposed.", 100 * self.share_proved, len(proved))
-        return indices, self.rows.to_distances(sums, units)
+        return lists.indices, self.rows.to_distances(lists.sums, units)
 
-    def _blocks(self, room: Room, groups: NDArray[np.int32]) -> Iterator[Block]:
+    def _search_others(self, task: Task) -> None:
+        """Each block of rows to each piece of the queries, whose lists wait on the CPU."""
+        room, lists = task.room, task.lists
+        pieces, n_blocks = list(cut(task.Q.n_rows, room.queries)), -(-self.source.n_rows // room.rows)
+        with progress_bar("Searching neighbours", n_blocks * len(pieces), self.rows.verbose) as advance:
+            for block in self._blocks(task):
+                loaded = load_ahead(lambda piece: self._queries(task, piece), pieces)
+                for piece, queries in zip(pieces, loaded, strict=True):
+                    queries.start(lists[piece], self.device)
+                    for columns in cut(len(block.rows), room.columns):
+                        products = self.bounds.products(queries.shadow, block.shadow.part(columns))
+                        task.proved[piece] &= self._offer_tile(task, block, queries, products, columns)
+                    queries.finish(lists[piece])
+                    task.units[piece] = queries.units.cpu().numpy()
+                    advance()
+
+    def _search_itself(self, task: Task) -> None:
+        """Rows that are all on the device, to each other: each product serves both of a pair of pieces."""
+        (block,) = self._blocks(task)
+        pieces = list(cut(len(block.rows), task.room.side))
+        everyone = [self._queries_of(task, block, piece) for piece in pieces]
+        for piece, queries in zip(pieces, everyone, strict=True):
+            queries.start(task.lists[piece], self.device)
+        with progress_bar("Searching neighbours", len(pieces) ** 2, self.rows.verbose) as advance:
+            for at, (one, queries) in enumerate(zip(pieces, everyone, strict=True)):
+                for other, others in zip(pieces[at:], everyone[at:], strict=True):
+                    products = self.bounds.products(queries.shadow, others.shadow)
+                    task.proved[one] &= self._offer_tile(task, block, queries, products, other)
+                    advance()
+                    if other != one:
+                        turned = products.T.contiguous()
+                        task.proved[other] &= self._offer_tile(task, block, others, turned, one)
+                        advance()
+        for piece, queries in zip(pieces, everyone, strict=True):
+            queries.finish(task.lists[piece])
+        task.units[:] = self.rows.unit
+
+    def _blocks(self, task: Task) -> Iterator[Block]:
         """All rows in order, with their groups; they stay on the device where there is room for all of them."""
+        room, groups = task.room, task.groups
         parts = list(cut(self.source.n_rows, room.rows))
         if len(parts) == 1 and not self._resident:
             self._resident = [self._block(parts[0], room)]
@@ -182,47 +122,56 @@ class GPUSearch:
         shadow = shadows[0] if len(shadows) == 1 else Shadow(*map(torch.cat, zip(*shadows, strict=True)))
         return Block(part.start, rows, norms, shadow, None)
 
-    def _queries(self, Q: RowSource, piece: slice, groups: NDArray[np.int32]) -> Queries:
-        torch, rows = import_torch(), self.rows
-        given = Q.on(self.device, np.arange(piece.start, piece.stop))
+    def _queries(self, task: Task, piece: slice) -> Queries:
+        rows, norms = self.rows, None
+        given = task.Q.on(self.device, np.arange(piece.start, piece.stop))
+        units = np.ones(len(given))
         if rows.metric == "cosine":
-            units = np.ones(len(given))
-            measured = placed = given.double() / to_device(row_norms(given, piece.start), self.device)[:, None]
+            norms = to_device(row_norms(given, piece.start), self.device)
+            placed = given.double() / norms[:, None]
         else:
             units = powers_of_two(np.maximum(largest_values(given), rows.largest))
-            measured = given.double() / to_device(units, self.device)[:, None]
-            placed = given.double() / measured.new_tensor(rows.unit)
-        shadow = self.bounds.cast(placed)
-        gains = (self.bounds.scale * (to_device(units, self.device) / rows.unit)) ** self.bounds.power
-        gains = torch.where(shadow.shares == -np.inf, 1.0, gains)
-        return Queries(measured, to_device(units, self.device), shadow, gains, to_device(groups, self.device))
+            placed = given.double() / given.new_tensor(rows.unit, dtype=import_torch().float64)
+        return self._prepared(given, norms, units, self.bounds.cast(placed), task.query_groups[piece])
 
-    def _search_block(self, block: Block, queries: Queries, room: Room, crowded: bool) -> Tensor:
-        """Offer the rows of a block to the queries; says which ones wanted more than those that were proposed."""
-        torch = import_torch()
-        missed = torch.zeros(len(queries.measured), dtype=torch.bool, device=self.device)
-        everyone = torch.arange(len(missed), device=self.device)
-        count = max(FEWEST_PROPOSED, 2 * queries.rows.shape[1] + 2)
-        for at in range(0, len(block.rows), room.columns):
-            columns = slice(at, min(at + room.columns, len(block.rows)))
-            scores = self.bounds.scores(queries.shadow, block.shadow.part(columns))
-            if crowded:
-                scores.masked_fill_(~self._allowed(block, queries, everyone[:, None], columns), np.inf)
-            values, proposed = smallest(scores, count)
-            proposed, first = proposed + at, block.first + at
-            near = queries.wanted(everyone, values, proposed + block.first)
-            self._offer(block, queries, room, everyone, proposed, near)
-            # Where the last of the proposed may be wanted, those after it may be as well.
-            more = queries.wanted(everyone, values[:, -1:], torch.full_like(proposed[:, -1:], first))[:, 0]
-            if proposed.shape[1] < scores.shape[1] and more.any():
-                missed |= more
-                which = more.nonzero()[:, 0]
-                left = scores[which].scatter_(1, proposed[which] - at, np.inf)
-                self._offer_in_order(block, queries, room, which, left, at)
-        return missed
+    def _queries_of(self, task: Task, block: Block, piece: slice) -> Queries:
+        """Rows of a block as queries, without a copy."""
+        norms = None if block.norms is None else block.norms[piece]
+        units = np.full(piece.stop - piece.start, self.rows.unit)
+        shadow = block.shadow.part(piece)
+        return self._prepared(block.rows[piece], norms, units, shadow, task.query_groups[piece])
+
+    def _prepared(
+        self, given: Tensor, norms: Tensor | None, units: NDArray[np.float64], shadow: Shadow, groups: Any
+    ) -> Queries:
+        gains = (self.bounds.scale * (to_device(units / self.rows.unit, self.device))) ** self.bounds.power
+        gains = import_torch().where(shadow.shares == -np.inf, 1.0, gains)
+        return Queries(given, norms, to_device(units, self.device), shadow, gains, to_device(groups, self.device))
+
+    def _offer_tile(
+        self, task: Task, block: Block, queries: Queries, products: Tensor, columns: slice
+    ) -> NDArray[np.bool_]:
+        """Offer some rows of a block to the queries; says whose lists those that were proposed have proved."""
+        torch, at, first = import_torch(), columns.start, block.first + columns.start
+        scores = self.bounds.scores(products, block.shadow.part(columns))
+        everyone = torch.arange(len(queries.given), device=self.device)
+        if task.crowded:
+            scores.masked_fill_(~self._allowed(block, queries, everyone[:, None], columns), np.inf)
+        values, proposed = smallest(scores, max(FEWEST_PROPOSED, 2 * queries.rows.shape[1] + 2))
+        near = queries.wanted(everyone, values, proposed + first)
+        self._offer(task, block, queries, everyone, proposed + at, near)
+        # Where the last of the proposed may be wanted, those after it may be as well.
+        more = queries.wanted(everyone, values[:, -1:], torch.full_like(proposed[:, -1:], first))[:, 0]
+        if proposed.shape[1] == scores.shape[1]:
+            more[:] = False
+        which = more.nonzero()[:, 0]
+        if len(which):
+            left = scores[which].scatter_(1, proposed[which], np.inf)
+            self._offer_in_order(task, block, queries, which, left, at)
+        return np.asarray(~more.cpu().numpy())
 
     def _offer_in_order(
-        self, block: Block, queries: Queries, room: Room, which: Tensor, scores: Tensor, at: int
+        self, task: Task, block: Block, queries: Queries, which: Tensor, scores: Tensor, at: int
     ) -> None:
         """Offer every row that its score does not rule out, the lower numbers first; some at a time."""
         torch = import_torch()
@@ -230,26 +179,26 @@ class GPUSearch:
         while len(which):
             near = queries.wanted(which, scores, columns + block.first + at)
             keys, found = smallest(torch.where(near, columns.float(), np.inf), IN_ORDER)
-            self._offer(block, queries, room, which, found + at, keys < np.inf)
+            self._offer(task, block, queries, which, found + at, keys < np.inf)
             scores.scatter_(1, found, np.inf)
             more = keys[:, -1] < np.inf
             which, scores = which[more], scores[more]
 
     def _offer(
-        self, block: Block, queries: Queries, room: Room, which: Tensor, columns: Tensor, near: Tensor
+        self, task: Task, block: Block, queries: Queries, which: Tensor, columns: Tensor, near: Tensor
     ) -> None:
         """Measure the rows in these columns of the block that are ``near`` and allowed, and keep the nearest."""
         torch = import_torch()
         near = near & self._allowed(block, queries, which[:, None], columns)
         sums = torch.full(columns.shape, np.inf, dtype=torch.float64, device=self.device)
         lines, places = near.nonzero(as_tuple=True)
-        for at in range(0, len(lines), room.pairs):
-            line, place = lines[at : at + room.pairs], places[at : at + room.pairs]
+        for pairs in cut(len(lines), task.room.pairs):
+            line, place = lines[pairs], places[pairs]
             column, query = columns[line, place], which[line]
             divisors = queries.units[query] if queries.scaled else None
             if block.norms is not None:
                 divisors = block.norms[column]
-            sums[line, place] = measure(block.rows[column], queries.measured[query], divisors, self.rows.metric)
+            sums[line, place] = measure(block.rows[column], queries.measured(query), divisors, self.rows.metric)
         queries.keep(which, sums, torch.where(near, (columns + block.first).int(), NO_ROW))
 
     def _allowed(self, block: Block, queries: Queries, which: Tensor, columns: Any) -> Any:

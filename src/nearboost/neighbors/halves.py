@@ -40,7 +40,10 @@ class Bounds(Protocol):
     def cast(self, placed: Tensor) -> Shadow:
         """The shadow of rows in float64."""
 
-    def scores(self, queries: Shadow, rows: Shadow) -> Tensor:
+    def products(self, queries: Shadow, rows: Shadow) -> Tensor:
+        """What a pair has in common, the same for rows of each other."""
+
+    def scores(self, products: Tensor, rows: Shadow) -> Tensor:
         """Bounds without the queries' shares, in float32."""
 
 
@@ -76,9 +79,13 @@ class HalfBounds:
         shares[far] = -np.inf
         return Shadow(halves, shares)
 
-    def scores(self, queries: Shadow, rows: Shadow) -> Tensor:
+    def products(self, queries: Shadow, rows: Shadow) -> Tensor:
         """See `Bounds`."""
-        return rounded_down(rows.shares).sub(queries.rows @ rows.rows.T, alpha=2)
+        return queries.rows @ rows.rows.T
+
+    def scores(self, products: Tensor, rows: Shadow) -> Tensor:
+        """See `Bounds`."""
+        return rounded_down(rows.shares).sub(products, alpha=2)
 
 
 class SingleBounds:
@@ -102,10 +109,13 @@ class SingleBounds:
         shares[far] = -np.inf
         return Shadow(singles, shares)
 
-    def scores(self, queries: Shadow, rows: Shadow) -> Tensor:
+    def products(self, queries: Shadow, rows: Shadow) -> Tensor:
         """See `Bounds`."""
-        sums = import_torch().cdist(queries.rows, rows.rows, p=1)
-        return sums.mul_(max(1 - self._loss, 0.0)).add_(rounded_down(rows.shares))
+        return import_torch().cdist(queries.rows, rows.rows, p=1).mul_(max(1 - self._loss, 0.0))
+
+    def scores(self, products: Tensor, rows: Shadow) -> Tensor:
+        """See `Bounds`."""
+        return products + rounded_down(rows.shares)
 
 
 def rounded_down(numbers: Tensor) -> Tensor:
