@@ -3,7 +3,8 @@ An explanation that adds up
 ===========================
 
 `explain` names the training rows that voted on an answer, and what each of them added to each class. The sum is
-the score, to the last bit. Here, the digit that N3 is least sure of while being wrong.
+the score, to the last bit. Here, the digit that N3 is least sure of while being wrong: the larger score wins,
+and both are below 0.
 """
 
 import numpy as np
@@ -22,11 +23,10 @@ wrong = np.flatnonzero(model.predict(new) != truth)
 odd = wrong[chances[wrong].max(axis=1).argmin()]
 said = model.predict(new[odd : odd + 1])[0]
 
-for about in (said, truth[odd]):
-    display = VotersDisplay.from_estimator(model, new[odd], rows, labels, about=about, shape=(8, 8))
-    display.figure_.suptitle(
-        f"A {truth[odd]}, taken for a {said}: votes for and against {about}", fontsize="medium"
-    )
+figure, axes = plt.subplots(2, 1, figsize=(7.4, 4.6), layout="constrained")
+for ax, about in zip(axes, (said, truth[odd]), strict=True):
+    VotersDisplay.from_estimator(model, new[odd], rows, labels, about=about, shape=(8, 8), ax=ax)
+figure.suptitle(f"A {truth[odd]}, taken for a {said}: the votes on both")
 
 [explanation] = model.explain(new[odd : odd + 1])
 assert np.array_equal(explanation.total(), model.decision_function(new[odd : odd + 1])[0])
