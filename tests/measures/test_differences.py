@@ -135,12 +135,15 @@ def test_few_items_are_a_few_coins():
 def test_answers_that_never_vary_prove_little(n_splits):
     """As with one more item for each of the two: no interval is a point."""
     error = sqrt(2) / (10 + 2)
-    same = paired([[1] * 9 + [0]] * n_splits, [[1] * 9 + [0]] * n_splits, 10)
+    units = [range(10)] * n_splits
+    same = paired([[1] * 9 + [0]] * n_splits, [[1] * 9 + [0]] * n_splits, 10, units=units)
     assert same.spread.error == pytest.approx(error)
     assert same.p == 1.0
     assert same.interval() == pytest.approx((-same.interval()[1], same.interval()[1]))
     assert same.interval()[1] > 1.9 * error
-    apart = paired([[1] * 10] * n_splits, [[0] * 10] * n_splits, 10)
+    folds = paired([[1, 1]] * 5, [[1, 1]] * 5, 8)  # of ten items
+    assert folds.spread.error == pytest.approx(error)
+    apart = paired([[1] * 10] * n_splits, [[0] * 10] * n_splits, 10, units=units)
     low, high = apart.interval()
     assert (1 - low, high) == (pytest.approx(same.interval()[1]), 1.0)
     many = paired([[1] * 1000] * n_splits, [[1] * 1000] * n_splits, 1000)
