@@ -1,6 +1,8 @@
 """Scripts of the gallery: the documentation runs those called ``plot_…``; these keep to its rules."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,14 @@ def test_search_on_a_gpu_is_that_of_the_processor(capsys):
     assert small.count(CPU_FOR_TESTS) == small.count("500") == 1
     exec(compile(small, "gpu_search.py", "exec"), {})
     assert "expected on new rows" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_graph_from_a_cluster_is_that_of_one_machine(tmp_path):
+    pytest.importorskip("distributed")
+    text = (GALLERY / "scale" / "dask_graph.py").read_text(encoding="utf-8")
+    script = tmp_path / "dask_graph.py"
+    script.write_text(text.replace("20_000", "2_000"), encoding="utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "expected on new rows" in done.stdout
