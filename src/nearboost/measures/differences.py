@@ -118,9 +118,8 @@ def paired(
     difference, spread = mean_over_splits(answers, n_train)
     deviation = summarise([float(values.mean()) for values in answers.values]).deviation
     n_units = len(np.unique(np.concatenate(answers.units)))
-    n_items = max(
-        n_units, float(np.mean([len(values) for values in answers.values]))
-    )  # groups are fewer than items
+    n_tested = float(np.mean([len(values) for values in answers.values]))
+    n_items = max(n_units, n_tested)  # groups are fewer than items
     spread = replace(spread, error=max(spread.error, sqrt(2) / (n_items + 2)))
     # Were both equally good, each unit that tells them apart would be a fair coin.
     p = max(spread.beyond(abs(difference)), min(1.0, 2.0 ** (1 - _n_discordant(answers))))
