@@ -291,3 +291,40 @@ def test_each_product_serves_both_rows_of_a_graph(kind, metric, device, monkeypa
         expected = plain.graph(9, groups=named)
         assert_same(search.graph(9, groups=named), (expected.indices, expected.distances))
     assert sum(sizes) < 2 * 0.6 * len(X) ** 2
+
+
+@on_devices
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_rows_of_a_file_that_are_not_finite_are_named(metric, device, tmp_path):
+    X = make("gaussian", 5000).astype(np.float16)
+    X[4321, 3] = np.nan
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    with pytest.raises(ValueError, match="Row 4321 of the mapped file contains NaN or infinity"):
+        search_on(device, mapped, metric, LITTLE).graph(3)
+    search = search_on(device, make("gaussian", 100))
+    with pytest.raises(ValueError, match="Row 4321 of the mapped file contains NaN or infinity"):
+        search.search(mapped, 3)
+
+
+@pytest.mark.parametrize("memory", [3e6, 1e8, 8e9, 7e10])
+@pytest.mark.parametrize("n_features", [8, 300, 4096])
+def test_room_is_within_memory(n_features, memory):
+    """Tiles, queries, pairs and rows, of which two blocks are there at a time unless all fit."""
+    row_bytes, n_rows = 6.0 * n_features, 10_000_000
+    try:
+        room = gpu_parts.Room.of(memory, n_features, row_bytes, n_rows, n_rows)
+    except ValueError:
+        assert memory < 4 * row_bytes * 1024 or memory < 8 * 32 * n_features * 32
+        return
+    score, number = gpu_parts.BYTES_OF_A_SCORE, 8 * n_features
+    used = [
+        score * room.queries * room.columns,
+        number * gpu_parts.NUMBERS_OF_A_QUERY * room.queries,
+        number * gpu_parts.NUMBERS_OF_A_PAIR * room.pairs,
+        row_bytes * room.rows * (1 if room.rows == n_rows else 2),
+    ]
+    assert sum(used) <= memory
+    assert score * room.side**2 <= memory / 4
+    assert room.queries >= 32
+    assert room.columns >= 1024
