@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from nearboost.base.device import Tensor
 from nearboost.base.progress import progress_bar
@@ -64,6 +65,8 @@ class Projection:
         room = max(memory, LEAST_ROOM) / row_bytes  # in rows
         self.pool = int(np.clip(room / 4, 1, POOL))
         self.at_once = int(np.clip(room / 16, 1, ROWS_AT_ONCE))  # in each thread
+        if not issparse(problem.rows.X):  # what is read may be far longer than its coordinates
+            self.at_once = min(self.at_once, problem.rows.fitting(max(memory, LEAST_ROOM) / 16))
         self.kept = problem.rows.projected(coordinates, problem.ids) if device is None else None
         if self.kept is None and len(problem.ids) * row_bytes <= memory:
             self.kept = self._placed(problem.ids, verbose)
