@@ -9,7 +9,8 @@ work in. Each part runs in a process of its own, whose peak of resident memory i
 4. few: N3 fitted to ``--samples`` of the rows in memory, and its answers to all rows of the file.
 
 Prints a table in Markdown and writes ``benchmarks/results/larger.json``; parts and files not asked for stay as
-they were written. The file is made in ``--folder`` and removed afterwards.
+they were written. Files are made in ``--folder``, where a later run finds them, or else in one that is
+removed afterwards.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -53,7 +55,7 @@ def main() -> None:
         return
     shape = f"{options.rows} x {options.features}"
     results = read_results("larger") if (RESULTS / "larger.json").exists() else {}
-    with TemporaryDirectory(dir=options.folder) as folder:
+    with nullcontext(options.folder) if options.folder else TemporaryDirectory() as folder:
         options.folder = Path(folder)
         make_files(options)
         for part in options.parts:
@@ -67,9 +69,10 @@ def main() -> None:
 def make_files(options: argparse.Namespace) -> None:
     """Rows, their labels, queries, and where no exact one is asked for, a graph."""
     source = Spectrum(options.features, CLASSES)
-    save_rows(options.folder / "X.npy", source, options.rows, 0)
-    save_rows(options.folder / "Q.npy", source, QUERIES, 10**6)
-    if options.graph == "near":
+    for name, n_rows, first_block in (("X", options.rows, 0), ("Q", QUERIES, 10**6)):
+        if not (options.folder / f"{name}_y.npy").exists():
+            save_rows(options.folder / f"{name}.npy", source, n_rows, first_block)
+    if options.graph == "near" and not (options.folder / "graph.npz").exists():
         first = np.load(options.folder / "X.npy", mmap_mode="r")[:, 0].astype(np.float64)
         np.savez(options.folder / "graph.npz", *near_by_value(first, K))
 
