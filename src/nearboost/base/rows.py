@@ -20,6 +20,7 @@ from nearboost.base.validation import check_labels, check_map, find_map, is_mapp
 Block = Any  # dense or CSR rows
 
 BYTES_AT_ONCE = 2**24  # of a mapped file, before its pages are given back
+FEW_NUMBERS = 2**14  # looked at one by one; of more, a sum tells sooner
 PLACES_AT_ONCE = 256  # the system maps some pages around each place that is read
 
 
@@ -76,6 +77,8 @@ class RowSource:
         ndarray of shape (n_rows, n_features)
             The rows.
         """
+        if self.lie_in_memory:
+            return self.X[rows]
         return self.take(np.arange(rows.start, rows.stop))
 
     def on(self, device: Any, rows: NDArray[np.integer]) -> Tensor:
@@ -159,7 +162,7 @@ class RowSource:
         """All rows in order, as many at a time as there is room for (or ``most``), and the number of the first."""
         step = self.fitting(room) if most is None else max(1, min(most, self.fitting(room)))
         for start in range(0, self.n_rows, step):
-            yield start, self.take(np.arange(start, min(start + step, self.n_rows)))
+            yield start, self.part(slice(start, min(start + step, self.n_rows)))
 
 
 class SomeRows(RowSource):
@@ -245,9 +248,13 @@ class MappedRowSource(RowSource):
 
 def first_not_finite(block: Block) -> int | None:
     """The first of some dense rows that holds NaN or infinity; None if none does."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(block.sum(dtype=np.float64)):
+    if block.size <= FEW_NUMBERS:
+        if np.isfinite(block).all():
             return None
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(block.sum(dtype=np.float64)):  # no array of flags
+                return None
     finite = np.isfinite(block).all(axis=1)
     return None if finite.all() else int(np.argmin(finite))
 

@@ -100,6 +100,8 @@ class OpenedRows(RowSource):
     ((100, 3), dtype('float32'), 100)
     """
 
+    lie_in_memory = False
+
     def __init__(
         self,
         shards: Sequence[Shard],
