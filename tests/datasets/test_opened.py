@@ -10,7 +10,7 @@ import pyarrow.dataset as pad
 import pyarrow.parquet as pq
 import pytest
 
-from nearboost import INNClassifier, KNNClassifier, SLNDClassifier
+from nearboost import INNClassifier, KNNClassifier, NeighborSearch, SLNDClassifier
 from nearboost.base.rows import row_source
 from nearboost.datasets import DataError, open_rows, opened
 
@@ -336,3 +336,13 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_pyarrow)
     with pytest.raises(ImportError, match=r'pip install "nearboost\[tables\]"'):
         open_rows(path)
+
+
+def test_opened_files_are_queries_of_a_search(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 9, (60, 4)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", rows)
+    queries = open_rows(tmp_path / "rows.npy")
+    assert not queries.lie_in_memory
+    found, expected = (NeighborSearch(rows[:40]).search(Q, 3) for Q in (queries, rows))
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.distances, expected.distances)
