@@ -49,7 +49,7 @@ QUESTIONS = {
             "N3Classifier(n_prototypes=…)",
             "or NearBoostClassifier(n_prototypes=…)",
         ),
-        Way("rows are added and forgotten", "N3Classifier", "to the bit what a new fit would give"),
+        Way("rows are added and forgotten", "N3Classifier", "as a new fit would be, without the data at hand"),
         Way("one worth for each example", "MLNNClassifier", "one weight for all classes; takes kernels"),
         Way("codes as new features", "INNCoder, INNClassifier", "a row as a short sum of others"),
         Way("sets of descriptors, no training", "NaiveBayesNN", "one search in each class"),

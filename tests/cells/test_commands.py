@@ -144,7 +144,7 @@ def test_a_damaged_mask_keeps_no_other_label_out(screen, plate, tmp_path):
 
 
 def test_mistakes_are_one_sentence(screen, plate, tmp_path):
-    assert "is no project" in refused("cells", "segment", tmp_path, code=Exit.USAGE)
+    assert "is not a project" in refused("cells", "segment", tmp_path, code=Exit.USAGE)
     images = plate / "images"
     for words, match in (
         (("--channel", "nuclei"), "ROLE=NAME"),

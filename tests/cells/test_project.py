@@ -45,7 +45,7 @@ def test_a_project_knows_its_fields(plate, tmp_path):
     assert [one.content for one in again.fields] == [one.content for one in made.project.fields]
     with pytest.raises(DataError, match="not empty"):
         create_project(tmp_path / "p", [plate / "images"])
-    with pytest.raises(UsageError, match="is no project"):
+    with pytest.raises(UsageError, match="is not a project"):
         open_project(tmp_path)
 
 

@@ -244,11 +244,12 @@ def test_refitted_where_it_cannot_be_exact(images, rest, tmp_path, options, who)
 
 def test_names_that_are_not_known(images, vectors, tmp_path):
     said = refused("forget", images.model, "train/dots/3.png", "--out", tmp_path / "x.nb")
-    assert "No item is called 'train/dots/3.png'; names are such as 'train/dots/03.png'" in said
+    assert "The model has no item called 'train/dots/3.png', or no longer; names are such as" in said
+    assert "'train/dots/03.png'" in said
     said = refused("forget", vectors.model, "row 3", "zzz", "--out", tmp_path / "x.nb")
-    assert "No item is called 'zzz'; names are such as 'row 0'." in said
+    assert "The model has no item called 'zzz', or no longer; names are such as 'row 0'." in said
     said = refused("forget", vectors.model, "zzz", "--data", vectors.data, "--out", tmp_path / "x.nb")
-    assert "No item is called 'zzz'" in said
+    assert "The model has no item called 'zzz'" in said
     said = refused("forget", vectors.model, "train/dots/03.png", "--data", images.data, "--out", tmp_path / "x.nb")
     assert "This model takes rows of 64 numbers, and pictures holds images" in said
     assert "takes rows of 64 numbers" in refused("add", vectors.model, images.data)
@@ -294,3 +295,15 @@ def test_over_a_link_to_the_model(images, tmp_path):
     ended = call("forget", tmp_path / "m.nb", *GONE, "--out", tmp_path / "m.nb")
     assert "still holds" not in ended.err
     assert not set(GONE) & set(load_model(tmp_path / "real.nb").origins.names)
+
+
+def test_names_may_stand_in_a_file(digits, tmp_path):
+    rows = digits(range(60))
+    call("fit", rows, "--method", "n3", "--out", tmp_path / "digits.nb")
+    (tmp_path / "gone.txt").write_text("row 3\nrow 5\n\n")
+    call("forget", tmp_path / "digits.nb", "row 7", "--from", tmp_path / "gone.txt", "--out", tmp_path / "some.nb")
+    call("forget", tmp_path / "digits.nb", "row 3", "row 5", "row 7", "--out", tmp_path / "same.nb")
+    assert (tmp_path / "some.nb").read_bytes() == (tmp_path / "same.nb").read_bytes()
+    said = refused("forget", tmp_path / "digits.nb", code=Exit.USAGE)
+    assert said == "Error: No items are named; give their names, or a file of them by --from."
+    assert "gone.csv" in refused("forget", tmp_path / "digits.nb", "--from", tmp_path / "gone.csv")

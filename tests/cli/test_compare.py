@@ -194,7 +194,7 @@ def test_an_interruption_keeps_what_is_done(blobs, tmp_path):
     finally:
         child.kill()
     assert child.returncode == Exit.INTERRUPTED
-    assert said.endswith("Interrupted; what was finished is kept.\n")
+    assert said.endswith("Interrupted; what was finished is kept, and nothing half done was written.\n")
     [done] = cells.glob("*.json")
     assert json.loads(done.read_text())["method"] == "crc"
 

@@ -195,5 +195,5 @@ def test_interrupted(tmp_path):
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == Exit.INTERRUPTED
-    assert said == "Interrupted; what was finished is kept.\n"
+    assert said == "Interrupted; what was finished is kept, and nothing half done was written.\n"
     assert (tmp_path / "model.nb").read_bytes() == old

@@ -55,7 +55,7 @@ def test_what_was_forgotten_stays_forgotten(rows, some, tmp_path):
     call("fit", some(np.delete(np.arange(40), [3, 7])), *SCALED, "--out", tmp_path / "fresh.nb")
     assert_equal(tmp_path / "m.nb", tmp_path / "fresh.nb", rows)
     said = refused("forget", tmp_path / "m.nb", "row 3", "--data", rows, "--out", tmp_path / "m.nb")
-    assert "No item is called 'row 3'" in said
+    assert "The model has no item called 'row 3'" in said
     said = refused(
         "forget", tmp_path / "m.nb", *(f"row {i}" for i in range(40) if i not in (3, 7)), "--data", rows
     )

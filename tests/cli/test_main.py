@@ -1,5 +1,7 @@
 """The program itself: version, and errors as sentences."""
 
+import logging
+
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -19,6 +21,11 @@ def test_version():
     result = CliRunner().invoke(app, ["--version"])
     assert result.exit_code == Exit.DONE
     assert result.stdout.strip() == nearboost.__version__
+
+
+def test_what_the_library_logs_is_told(capsys):
+    assert ended(lambda: logging.getLogger("nearboost").warning("compiling kernels")) == Exit.DONE
+    assert capsys.readouterr().err == "compiling kernels\n"
 
 
 def test_no_such_option_is_a_usage_error():

@@ -37,7 +37,10 @@ def test_page_of_cards(picture):
     (lead,) = page.all("p", class_="headline")
     assert lead["text"].startswith("40 of 50 training items were judged")
     assert "The votes on 5 of them disagree with the label; the first 2 are here" in lead["text"]
-    assert "the first is likely wrong, with a probability of about 62%; the others are rather hard" in lead["text"]
+    assert (
+        "the first is likely wrong, with a probability of about 62%; the others are hard rather than mislabelled"
+        in lead["text"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_page_of_cards(picture):
             0,
             (
                 "The vote on 1 of them disagrees with the label; it is here. By the probabilities of all labels, "
-                "none is more likely wrong than right; it is rather hard than labelled wrongly."
+                "none is more likely wrong than right; it is hard rather than mislabelled."
             ),
         ),
         (
@@ -67,7 +70,7 @@ def test_page_of_cards(picture):
             2,
             (
                 "the first is here. By the probabilities of all labels, the first 2 are likely wrong, about 62% "
-                "of them; the other is rather hard than labelled wrongly."
+                "of them; the other is hard rather than mislabelled."
             ),
         ),
         (
@@ -76,7 +79,7 @@ def test_page_of_cards(picture):
             0,
             (
                 "all are here, the least probable label first. By the probabilities of all labels, none is more "
-                "likely wrong than right; they are rather hard than labelled wrongly."
+                "likely wrong than right; they are hard rather than mislabelled."
             ),
         ),
     ],

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Any
 
 from nearboost.base.errors import UsageError
+from nearboost.base.words import near_names
 
 DEFAULT = ("nearboost", "knn", "weighted-knn", "unn", "n3", "innc", "slnd", "linear-svm", "rbf-svm")
 
@@ -143,7 +144,8 @@ def find_method(name: str, *, to_save: bool = False) -> Method:
     known = {key: one for key, one in METHODS.items() if one.savable or not to_save}
     if base not in known:
         wrong = f"No model file can hold {base!r}" if base in METHODS else f"There is no method {base!r}"
-        raise UsageError(f"{wrong}; choose from {', '.join(known)}.")
+        near = "".join(f" Did you mean {one!r}?" for one in near_names(base, known, 1))
+        raise UsageError(f"{wrong}; choose from {', '.join(known)}.{near}")
     method = known[base]
     if not pairs:
         return method

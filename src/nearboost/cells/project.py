@@ -233,7 +233,7 @@ def open_project(folder: Path) -> Project:
     Project
         As its file says.
     """
-    content = read_json(folder / FILE, f"{folder} is no project; make one with nearboost cells new.")
+    content = read_json(folder / FILE, f"{folder} is not a project; make one with nearboost cells new.")
     given = content.get("format")
     if type(given) is int and given > FORMAT:
         raise UsageError(f"{folder} was made by a newer version of nearboost; update it to open this project.")

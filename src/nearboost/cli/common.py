@@ -21,6 +21,16 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what exists under 
 SILENT = logging.NullHandler()
 
 
+class _Told(logging.Handler):
+    """What the library logs, such as that kernels are compiled, as a line for people."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        notify(record.getMessage())
+
+
+TOLD = _Told()
+
+
 class Exit(IntEnum):
     """How a command ended."""
 
@@ -43,7 +53,7 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
             with _warnings_as_notes():
                 code = run(*args, **kwargs)
         except KeyboardInterrupt:
-            notify("Interrupted; what was finished is kept.")
+            notify("Interrupted; what was finished is kept, and nothing half done was written.")
             code = Exit.INTERRUPTED
         except BrokenPipeError:  # whoever reads the output, such as head, has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,6 +81,7 @@ def _sentence(error: Exception) -> str:
 def _warnings_as_notes() -> Iterator[None]:
     """What the library warns of is a sentence for people, not a place in its source."""
     logging.getLogger().addHandler(SILENT)  # or what other libraries log of broken files is printed beside it
+    logging.getLogger("nearboost").addHandler(TOLD)
     with warnings.catch_warnings():
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -18,10 +18,21 @@ from nearboost.cli.common import (
 )
 
 
+def read_lines(file: Path) -> list[str]:
+    """What stands on the lines of a file, but empty ones."""
+    return [line for line in file.read_text(encoding="utf-8").splitlines() if line]
+
+
 @command
 def forget(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
-    names: Annotated[list[str], typer.Argument(help="Names of training items, as `info --names` lists them.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of training items, as `info --names` lists them.", show_default=False),
+    ] = None,
+    names_from: Annotated[
+        Path | None, typer.Option("--from", help="A file with a name on each line.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The model file to write.", show_default="MODEL-forgot.nb")
     ] = None,
@@ -40,12 +51,16 @@ def forget(
 
     Example: `nearboost forget scenes.nb beach/17.jpg beach/18.jpg --out scenes-2.nb`
     """
+    from nearboost.base.errors import UsageError
     from nearboost.models.archive import check_model_target
     from nearboost.models.changing import forget_in_file
 
     target = out or model.with_name(f"{model.stem}-forgot.nb")
     check_model_target(target, force=force)
-    found = forget_in_file(model, names, target, data=data, layout=layout, n_jobs=threads, verbose=progress())
+    gone = [*(names or []), *([] if names_from is None else read_lines(names_from))]
+    if not gone:
+        raise UsageError("No items are named; give their names, or a file of them by --from.")
+    found = forget_in_file(model, gone, target, data=data, layout=layout, n_jobs=threads, verbose=progress())
     if as_json:
         echo_json(found)
     else:

@@ -42,12 +42,20 @@ def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
 
 
 def _unreadable(file: Path, error: Exception) -> DataError:
+    if not _begins_as_numpy(file):
+        return DataError(f"{file} is not a {file.suffix} file, whatever its name says; give one that NumPy wrote.")
     if "object" in str(error).lower():  # as NumPy says of arrays that hold them
         return DataError(
             f"{file} is not a readable {file.suffix} file of numbers or text: it holds Python objects, and "
             f"loading these could run code; save labels as text, y.astype(str), and rows as numbers."
         )
     return DataError(f"{file} is not a readable {file.suffix} file of numbers or text ({first_line(error)}).")
+
+
+def _begins_as_numpy(file: Path) -> bool:
+    """Whether the first bytes are those of an .npy file, or of the archive that an .npz file is."""
+    with open(file, "rb") as opened:
+        return opened.read(6).startswith((b"\x93NUMPY", b"PK"))
 
 
 def first_line(error: Exception) -> str:

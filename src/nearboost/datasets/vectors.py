@@ -36,7 +36,10 @@ def read_vectors(path: str | os.PathLike[str]) -> Dataset:
     readers = dict(zip(VECTOR_ENDINGS, (_read_npy, _read_npz, _read_mat, _read_parquet), strict=True))
     reader = readers.get(place.suffix.lower())
     if reader is None:
-        raise DataError(f"{place} is of an unknown kind; expected {', '.join(readers)} or a folder of images.")
+        cure = " A table as .csv can be kept as .parquet or .npz." if place.suffix.lower() == ".csv" else ""
+        raise DataError(
+            f"{place} is of an unknown kind; expected {', '.join(readers)} or a folder of images.{cure}"
+        )
     return reader(place, place.stem)
 
 

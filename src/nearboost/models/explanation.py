@@ -132,7 +132,8 @@ def meaning_of(classifier: Any, explanation: Any) -> str:
     if isinstance(classifier, KNNClassifier):
         return "A vote is a neighbour's share of all: for the class if it is of it; the score is the share for it."
     if isinstance(explanation, CodeExplanation):
-        return "A vote is a sample's weight in the code of the item: for the class if it is of it."
+        counted = "; the score is the sum of these" if getattr(classifier, "decision", "") == "weights" else ""
+        return f"A vote is a sample's weight in the code of the item: for the class if it is of it{counted}."
     if isinstance(explanation, StackedExplanation):
         return "A vote is what a training item adds to the score of the class; the linear head adds the rest."
     return "A vote is what a neighbour adds to the score of the class; the largest score wins."

@@ -79,7 +79,7 @@ def find_names(names: Sequence[str], known: NDArray[np.str_] | Sequence[str]) ->
         if name not in there:
             near = near_names(name, listed) or listed[:1]
             alike = ", ".join(map(repr, near))
-            raise DataError(f"No item is called {name!r}; names are such as {alike}.")
+            raise DataError(f"The model has no item called {name!r}, or no longer; names are such as {alike}.")
     return np.flatnonzero(np.isin(known, names))
 
 

@@ -212,7 +212,7 @@ def _lead(findings: Findings) -> str:
     first = "the first is here" if n_shown == 1 else f"the first {n_shown:,} are here"
     which = first if n_shown < n_found else "it is here" if n_found == 1 else "all are here"
     order = ", the least probable label first" if n_shown > 1 else ""
-    hard = "" if findings.n_likely == n_found else f"; {_rest(findings)} rather hard than labelled wrongly"
+    hard = "" if findings.n_likely == n_found else f"; {_rest(findings)} hard rather than mislabelled"
     return (
         f"{lead} {disagree} with the label; {which}{order}. By the probabilities of all labels, "
         f"{findings.likely}{hard}."

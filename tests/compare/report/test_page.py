@@ -108,7 +108,7 @@ def test_headline_of_many_that_may_be_as_good(facts):
 
 def test_headline_says_what_few_splits_do_not_know(facts):
     text = said_of(facts, [0.001] * 7, retrained=False)
-    assert text.endswith(". Fewer than five splits leave out what training on other items would change.")
+    assert text.endswith(". With fewer than five splits, intervals leave out how much the training items matter.")
     assert "Fewer than five" not in said_of(facts, [0.001] * 7)
     text = said_of(facts, [None] * 7, interval=None)
     assert "ahead" not in text

@@ -12,7 +12,7 @@ RIGHT = {
     "mean_class_accuracy": "right, averaged over the classes",
     "average_precision": "average precision",
 }
-NOT_RETRAINED = "Fewer than five splits leave out what training on other items would change."
+NOT_RETRAINED = "With fewer than five splits, intervals leave out how much the training items matter."
 NOT_JUDGED = "Without the answers to single items, so few splits do not tell how sure differences are."
 
 
