@@ -14,7 +14,7 @@ def cluster(n_workers=2, failures=3):
     with (
         dask.config.set(quiet),
         LocalCluster(
-            n_workers, threads_per_worker=1, dashboard_address=None, memory_limit="1GB", silence_logs="CRITICAL"
+            n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit="1GB", silence_logs="CRITICAL"
         ) as processes,
         Client(processes) as client,
     ):

@@ -14,9 +14,9 @@ pytest.importorskip("distributed")
 import cloudpickle
 from dask import array as dask_array
 from dask import delayed
-from distributed import wait
 
 from clusters.local import cluster, full_of_ties, saved
+from distributed import wait
 from nearboost import NeighborSearch, distributed
 from nearboost.base.progress import progress_told_to
 from nearboost.distributed import spreading
@@ -91,6 +91,7 @@ def test_files_sent_to_workers_reach_those_that_come_later(tmp_path, monkeypatch
     assert_same(found, (graph.indices, graph.distances))
 
 
+@pytest.mark.slow
 def test_a_task_that_ends_three_workers_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(spreading, "graph_block", end_this_process)
     with (
@@ -103,6 +104,7 @@ def test_a_task_that_ends_three_workers_is_named(tmp_path, monkeypatch):
         distributed.graph(saved(tmp_path, X), 6, client)
 
 
+@pytest.mark.slow
 def test_lost_chunks_of_a_dask_array_are_made_again(expected, tmp_path):
     made = tmp_path / "made.txt"
 

@@ -51,6 +51,20 @@ def test_the_graph_is_that_of_one_process(client, metric, dtype, grouped, kept, 
     N3Classifier(5, n_rounds=2).fit(X, np.arange(len(X)) % 3, groups=groups, graph=found)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", METRICS)
+def test_four_processes_make_the_same(metric, tmp_path):
+    X = full_of_ties(20_000, 8)
+    groups = np.random.default_rng(0).integers(-1, 4_000, len(X))
+    path, y = saved(tmp_path, X), np.arange(len(X)) % 5
+    with cluster(4) as four:
+        found = distributed.graph(path, 9, four, metric=metric, groups=groups, block=777)
+        model = N3Classifier(9, metric=metric, n_rounds=3).fit(X, y, groups=groups, graph=found)
+        answers = distributed.predict(model, path, four, method="predict_proba", block=1_111)
+    assert_same(found, as_pair(NeighborSearch(X, metric).graph(9, groups)))
+    np.testing.assert_array_equal(answers, model.predict_proba(X))
+
+
 def test_a_block_in_little_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(searched_rows, "LEAST_ROOM", 1.0)
     X = full_of_ties(300)

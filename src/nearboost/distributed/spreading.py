@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.blocks import keep_blocks
+from nearboost.base.device import is_device_name
 from nearboost.base.disk import check_folder
 from nearboost.base.image_set import ImageSet
 from nearboost.base.rows import MappedRowSource, row_source
@@ -100,7 +101,8 @@ def graph(
     settings = {"path": path, "k": k, "metric": metric, "search": search}
     with sent_to_workers(client, groups=own) as sent:
         what = {"what": "graph", "k": k, "metric": metric, "search": search, **sent.digests}
-        work = Work(graph_block, settings, sight, sent.names, LEAST_MEMORY + 32 * k * min(block, n_rows))
+        needs = 0.0 if is_device_name(search) else LEAST_MEMORY + 32 * k * min(block, n_rows)  # of the worker's
+        work = Work(graph_block, settings, sight, sent.names, needs)
         kinds = {"indices": (k, np.int32), "distances": (k, np.float64)}
         return Neighbors(*fill(client, work, into, what, block, kinds, "Searching neighbours", verbose))
 
