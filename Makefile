@@ -30,6 +30,8 @@ test-slow: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.flagship
 	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.candidates
+	$(BIN)/python -m benchmarks.distributed
 	$(BIN)/python -m benchmarks.fitting
 	$(BIN)/python -m benchmarks.changes
 	$(BIN)/python -m benchmarks.prototypes

@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from clusters.local import cluster, full_of_ties, saved
 from nearboost import KNNClassifier, N3Classifier, NeighborSearch, SLNDClassifier, distributed
 from nearboost.base.progress import progress_told_to
+from nearboost.datasets import open_rows
 from nearboost.features import BioInspiredFeatures, extract
 from nearboost.neighbors import rows as searched_rows
 from neighbors.brute_force import assert_same
@@ -93,6 +94,8 @@ def test_rows_of_any_kind(client, tmp_path):
         X,
         np.load(path, mmap_mode="r")[::-1],
         tmp_path / "parts",
+        open_rows(path),
+        open_rows(tmp_path / "parts", folder),
         dask_array.from_array(X, chunks=(130, 5)),
     ):
         found = distributed.graph(rows, 4, client, folder=folder)

@@ -53,9 +53,13 @@ def _unreadable(file: Path, error: Exception) -> DataError:
 
 
 def _begins_as_numpy(file: Path) -> bool:
-    """Whether the first bytes are those of an .npy file, or of the archive that an .npz file is."""
-    with open(file, "rb") as opened:
-        return opened.read(6).startswith((b"\x93NUMPY", b"PK"))
+    """Whether a file begins as .npy files or archives do, as far as it goes; one that is not there might."""
+    try:
+        with open(file, "rb") as opened:
+            begun = opened.read(6)
+    except OSError:
+        return True
+    return begun.startswith(b"PK") or b"\x93NUMPY".startswith(begun)
 
 
 def first_line(error: Exception) -> str:

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from nearboost.base.disk import check_folder, is_full, reserve, whole_file
 from nearboost.base.errors import UsageError
 from nearboost.base.progress import progress_bar
+from nearboost.base.rows import RowSource
 from nearboost.datasets import open_rows
 from nearboost.distributed.tasks import here
 
 
 def rows_file(rows: Any, client: Any, folder: str | os.PathLike[str] | None, verbose: int) -> str:
     """The .npy file that all workers read; what is none is written into ``folder``, once."""
+    if isinstance(rows, RowSource):
+        rows = rows.in_any_order()
     if isinstance(rows, np.ndarray) and (file := _whole_map(rows)) is not None:
         return file
     if isinstance(rows, str | os.PathLike) and Path(rows).suffix == ".npy":
