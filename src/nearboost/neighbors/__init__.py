@@ -5,6 +5,7 @@ of ``METHODS``. `MeasuredRows` are the rows it searches: how they are measured, 
 distances, which exact codes build on as well.
 """
 
+from nearboost.neighbors.candidates import Recall
 from nearboost.neighbors.clustering import Clusters, cluster_classes, cluster_means, k_means, nearest_centers
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
 from nearboost.neighbors.groups import count_others, own_groups
@@ -39,6 +40,7 @@ __all__ = [
     "MeasuredRows",
     "NeighborSearch",
     "Neighbors",
+    "Recall",
     "SearchMethod",
     "as_csr",
     "check_graph",
