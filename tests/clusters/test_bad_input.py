@@ -124,6 +124,10 @@ def test_predictions(client, tmp_path):
     model = N3Classifier(3, n_rounds=2).fit(X, np.arange(60) % 2)
     with pytest.raises(ValueError, match="method='predict_log_proba' is not known"):
         distributed.predict(model, saved(tmp_path, X), client, method="predict_log_proba")
+    with pytest.raises(
+        ValueError, match="model is of the kind str, without predict of rows as an array; give a fit"
+    ):
+        distributed.predict("model.nb", saved(tmp_path, X), client)
     with pytest.raises(ValueError, match="X has 4 features, but"):
         distributed.predict(model, saved(tmp_path, X[:, :4]), client)
 

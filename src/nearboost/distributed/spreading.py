@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from nearboost.base.blocks import keep_blocks
 from nearboost.base.device import is_device_name
 from nearboost.base.disk import check_folder
+from nearboost.base.errors import UsageError
 from nearboost.base.image_set import ImageSet
 from nearboost.base.rows import MappedRowSource, row_source
 from nearboost.base.validation import check_choice, check_whole
@@ -146,9 +147,15 @@ def predict(
     """
     client = find_client(client)
     check_whole("block", block)
-    check_choice("method", method, [one for one in METHODS if hasattr(model, one)])
+    check_choice("method", method, METHODS)
     path = rows_file(rows, client, folder, verbose)
-    first = getattr(model, method)(row_source(map_file(path)).part(slice(0, 1)))  # its kind, and bad rows at once
+    some = row_source(map_file(path)).part(slice(0, 1))
+    first = getattr(model, method)(some) if hasattr(model, method) else None  # what kind of answers these are
+    if not isinstance(first, np.ndarray):
+        raise UsageError(
+            f"model is of the kind {type(model).__name__}, without {method} of rows as an array; give a fitted "
+            "estimator, such as nearboost.models.load reads from a file."
+        )
     with sent_to_workers(client, model=model) as sent:
         work = Work(predict_block, {"path": path, "method": method}, Sight.of(path), sent.names)
         what = {"what": method, **sent.digests}
