@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -79,11 +80,27 @@ def test_estimators_share_axes_and_one_diagonal(n3):
         ([0, 1], [[np.nan, 0.5]] * 2, {}, "between 0 and 1"),
         ([0, 1], [[0.5, 0.5]] * 2, {"n_bins": 0}, "n_bins=0"),
         ([0, 2], [[0.5, 0.5]] * 2, {"classes": [0, 1]}, "'2', which is none of the 2 classes"),
+        ([], np.empty((0, 2)), {"classes": [0, 1]}, "give at least one label"),
     ],
 )
 def test_probabilities_that_are_none_are_refused(y, proba, settings, message):
     with pytest.raises(ValueError, match=message):
         ReliabilityDisplay.from_predictions(y, proba, **settings)
+
+
+@pytest.mark.parametrize(("kind", "other"), [(int, float), (float, int), (bool, int)])
+def test_equal_numbers_are_one_class(kind, other):
+    chances = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
+    display = ReliabilityDisplay.from_predictions(
+        np.array([0, 1, 1], other), chances, classes=np.array([0, 1], kind), n_bins=1
+    )
+    assert display.accuracy.tolist() == pytest.approx([2 / 3])
+
+
+@pytest.mark.parametrize(("accuracy", "counts"), [([0.5, 0.5], [1]), ([0.5], [1, 1]), ([0.5], [0])])
+def test_bins_have_one_of_each_and_answers(accuracy, counts):
+    with pytest.raises(ValueError, match="give one of each for each bin"):
+        ReliabilityDisplay([0.5], accuracy, counts)
 
 
 def test_without_probabilities_nothing_is_reliable():
@@ -138,8 +155,9 @@ def test_paths_that_cannot_be_shown_are_refused(n3):
         PrototypeDisplay.from_estimator(n3, NEW, TRUTH, along="rounds")
     with pytest.raises(ValueError, match="along='time' is not known"):
         PrototypeDisplay.from_estimator(n3, along="time")
-    with pytest.raises(ValueError, match="n_prototypes is empty"):
-        PrototypeDisplay.from_estimator(n3, n_prototypes=[])
+    for none in ([], 0.1):
+        with pytest.raises(ValueError, match=r"must be a list of numbers or shares"):
+            PrototypeDisplay.from_estimator(n3, n_prototypes=none)
     with pytest.raises(ValueError, match="'a' has 1 values for 2 steps"):
         PrototypeDisplay([1, 2], {"a": [0.5]})
 
@@ -201,6 +219,23 @@ def test_rows_are_pictures_lines_or_have_pictures(n3):
     assert {int(one.flat[0]) for one in seen.voters} <= set(voters.tolist())
 
 
+def test_colours_of_floats_are_on_one_scale():
+    rows = np.random.default_rng(1).integers(0, 256, (30, 12)).astype(np.float64)
+    model = KNNClassifier(3).fit(rows, np.arange(30) % 3)
+    display = VotersDisplay.from_estimator(model, rows[0], rows, shape=(2, 2, 3))
+    low = min(one.min() for one in (display.item, *display.voters))
+    high = max(one.max() for one in (display.item, *display.voters))
+    drawn = display.panels_[0].images[0].get_array()
+    np.testing.assert_allclose(drawn, (display.item - low) / (high - low))
+    grey = VotersDisplay.from_estimator(model, rows[0], rows, shape=(4, 3, 1)).panels_[0].images[0]
+    assert grey.cmap.name == "gray"
+    assert grey.get_clim() == (low, high)
+    small = VotersDisplay.from_estimator(
+        model, rows[0], rows, images=rows.reshape(30, 2, 2, 3) / 255, image=np.ones((2, 2, 3))
+    )
+    np.testing.assert_array_equal(small.panels_[0].images[0].get_array(), 1)  # as given
+
+
 def test_a_pipeline_is_asked_with_rows_as_given():
     model = make_pipeline(StandardScaler(), KNNClassifier(5)).fit(X, Y)
     display = VotersDisplay.from_estimator(model, X[0], X, Y)
@@ -214,6 +249,9 @@ def test_a_pipeline_is_asked_with_rows_as_given():
     [
         ({"x": X[:2]}, "give one row, such as"),
         ({"X": X[:3], "y": None}, "X has 3 rows; give the rows of the fit"),
+        ({"x": csr_matrix(X[:1])}, r"x is sparse, .* give x\.toarray"),
+        ({"X": csr_matrix(X)}, r"X is sparse, .* give X\.toarray"),
+        ({"shape": (2, 1, 2)}, r"has shape \(2, 1, 2\); give \(height, width\)"),
         ({"X": X[0], "y": None}, "give a table of the training rows"),
         ({"y": Y[:5]}, "one label for each of 90 rows"),
         ({"about": "dog"}, "no class 'dog'"),
@@ -289,6 +327,12 @@ def test_codes_that_cannot_be_shown_are_refused(n3):
         CodeDisplay.from_estimator(coder, X[0], Y[:3])
     with pytest.raises(ValueError, match="This code has no path"):
         CodeDisplay([0], [1.0]).plot(kind="path")
+    with pytest.raises(ValueError, match="n_terms=-1"):
+        CodeDisplay([0, 1], [0.6, 0.4]).plot(n_terms=-1)
+    with pytest.raises(ValueError, match="1 weights of 2 samples"):
+        CodeDisplay([0, 1], [0.6])
+    with pytest.raises(ValueError, match="3 labels of 2 samples"):
+        CodeDisplay([0, 1], [0.6, 0.4], labels=["a", "b", "c"])
 
 
 # All

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +23,16 @@ def find_axes(ax: Any, size: tuple[float, float] | None = None) -> "Axes":
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
+def dense_rows(name: str, rows: Any) -> NDArray[Any]:
+    """Rows as an array."""
+    if issparse(rows):
+        raise ValueError(f"{name} is sparse, and pictures are of dense rows; give {name}.toarray().")
+    return np.asarray(rows)
+
+
 def one_row(x: ArrayLike) -> NDArray[Any]:
     """A row, given as such or as a table of one row, as a table of one row."""
-    row = np.asarray(x)
+    row = dense_rows("x", x)
     if row.ndim == 1:
         row = row[np.newaxis]
     if row.ndim != 2 or len(row) != 1:

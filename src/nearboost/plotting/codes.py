@@ -76,6 +76,11 @@ class CodeDisplay:
         self.samples, self.weights = np.asarray(samples), np.asarray(weights, dtype=np.float64)
         self.labels = None if labels is None else np.asarray(labels)
         self.path, self.taken, self.among = path, taken, among
+        for name, given in (("weights", self.weights), ("labels", self.labels)):
+            if given is not None and given.shape != self.samples.shape:
+                raise ValueError(
+                    f"There are {given.size} {name} of {self.samples.size} samples; give one of each."
+                )
 
     @classmethod
     def from_estimator(
@@ -164,6 +169,7 @@ class CodeDisplay:
             The display, drawn.
         """
         check_choice("kind", kind, KINDS)
+        check_whole("n_terms", n_terms)
         if kind == "path" and self.path is None:
             raise ValueError('This code has no path; make it by from_estimator(…, kind="path").')
         axes = find_axes(ax, (5.2, 4.6) if kind == "path" else (5.6, 3.4))

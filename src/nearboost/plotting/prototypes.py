@@ -170,9 +170,11 @@ class PrototypeDisplay:
 def _pruned(
     estimator: Any, X: Any, y: ArrayLike | None, n_prototypes: Sequence[int | float]
 ) -> tuple[list[int], dict[str, list[float]]]:
+    if np.ndim(n_prototypes) != 1 or not len(n_prototypes):
+        raise ValueError(
+            f"n_prototypes={n_prototypes!r} must be a list of numbers or shares, such as (0.05, 0.1, 0.2)."
+        )
     models = [estimator.prune(n) for n in n_prototypes]
-    if not models:
-        raise ValueError("n_prototypes is empty; give numbers or shares, such as (0.05, 0.1, 0.2).")
     models.sort(key=lambda model: len(model.voters_))
     curves = {"held-out rows": [getattr(model, "held_out_accuracy_", np.nan) for model in models]}
     if X is not None:

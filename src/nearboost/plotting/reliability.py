@@ -74,6 +74,12 @@ class ReliabilityDisplay:
         self.accuracy = np.asarray(accuracy, dtype=np.float64)
         self.counts = np.asarray(counts, dtype=np.float64)
         self.name = name
+        if not self.confidence.shape == self.accuracy.shape == self.counts.shape or not self.counts.sum() > 0:
+            raise ValueError(
+                f"There are {self.confidence.size} confidences, {self.accuracy.size} accuracies and counts of "
+                f"{self.counts.sum():g} answers in {self.counts.size} bins; give one of each for each bin, and at "
+                "least one answer."
+            )
         gaps = np.abs(self.confidence - self.accuracy)
         self.calibration_error_ = float(np.average(gaps, weights=self.counts))
 
@@ -168,7 +174,12 @@ class ReliabilityDisplay:
         truth, chances = np.asarray(y_true), np.asarray(y_proba, dtype=np.float64)
         if truth.ndim != 1:
             raise ValueError(f"y has shape {truth.shape}; give one label for each row, or one column at a time.")
-        names = tuple(map(str, np.unique(truth) if classes is None else classes))
+        if not len(truth):
+            raise ValueError("There are no answers to show; give at least one label, and its probabilities.")
+        known = np.unique(truth) if classes is None else np.asarray(classes)
+        if {truth.dtype.kind, known.dtype.kind} <= set("biuf"):  # 1.0 is the class 1
+            known, truth = (labels.astype(np.result_type(known, truth)) for labels in (known, truth))
+        names = tuple(map(str, known))
         if chances.ndim == 1:
             chances = np.column_stack([1 - chances, chances])
         if chances.shape != (len(truth), len(names)):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.validation import check_whole, plain
 from nearboost.boosting.knn import KNNClassifier
 from nearboost.models.explanation import score_about, voters_about
-from nearboost.plotting.canvas import AGAINST, FOR, QUIET, find_axes, one_row
+from nearboost.plotting.canvas import AGAINST, FOR, QUIET, dense_rows, find_axes, one_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ class VotersDisplay:
     Parameters
     ----------
     item : array-like of shape (n_features,), (height, width) or (height, width, n_channels)
-        The row, or its picture.
+        The row, or its picture, of 1, 3 or 4 channels.
     voters : sequence of array-like
         The same of each voter.
     votes : array-like of shape (n_voters,)
@@ -86,6 +86,11 @@ class VotersDisplay:
         for name, given in (("votes", self.votes), ("labels", self.voters if labels is None else labels)):
             if len(given) != len(self.voters):
                 raise ValueError(f"There are {len(given)} {name} of {len(self.voters)} voters; give one of each.")
+        for thing in (self.item, *self.voters):
+            if thing.ndim not in (1, 2) and (thing.ndim != 3 or thing.shape[2] not in (1, 3, 4)):
+                raise ValueError(
+                    f"A picture has shape {thing.shape}; give (height, width), or that with 1, 3 or 4 channels."
+                )
 
     @classmethod
     def from_estimator(
@@ -139,7 +144,7 @@ class VotersDisplay:
         last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         if not hasattr(last, "explain"):
             raise ValueError(f"{type(last).__name__} has no voters to show; give a classifier with `explain`.")
-        row, rows = one_row(x), np.asarray(X)
+        row, rows = one_row(x), dense_rows("X", X)
         labels = None if y is None else np.asarray(y)
         _check_rows(rows, labels, images, image)
         [explanation] = last.explain(estimator[:-1].transform(row) if last is not estimator else row)
@@ -228,13 +233,17 @@ def _limits(things: Sequence[Any]) -> tuple[float, float]:
 
 
 def _draw(panel: Any, thing: Any, limits: tuple[float, float], color: str, text: str) -> None:
+    low, high = limits
+    if thing.ndim == 3 and thing.shape[2] == 1:
+        thing = thing[:, :, 0]
     if thing.ndim == 1:
         panel.plot(thing, color=color, linewidth=1)
-        panel.set_ylim(*limits)
+        panel.set_ylim(low, high)
     elif thing.ndim == 2:
-        panel.imshow(thing, cmap="gray", vmin=limits[0], vmax=limits[1])
+        panel.imshow(thing, cmap="gray", vmin=low, vmax=high)
     else:
-        panel.imshow(thing)
+        beyond = thing.dtype.kind == "f" and (low < 0 or high > 1)  # what colours of floats may be
+        panel.imshow((thing - low) / (high - low) if beyond else thing)
     panel.set(xticks=[], yticks=[])
     panel.set_xlabel(text, color=color)
     for edge in panel.spines.values():
