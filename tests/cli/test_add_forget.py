@@ -304,6 +304,14 @@ def test_names_may_stand_in_a_file(digits, tmp_path):
     call("forget", tmp_path / "digits.nb", "row 7", "--from", tmp_path / "gone.txt", "--out", tmp_path / "some.nb")
     call("forget", tmp_path / "digits.nb", "row 3", "row 5", "row 7", "--out", tmp_path / "same.nb")
     assert (tmp_path / "some.nb").read_bytes() == (tmp_path / "same.nb").read_bytes()
+    (tmp_path / "gone.txt").write_bytes(b"\xef\xbb\xbfrow 3\r\nrow 5\r\nrow 7\r\n")  # as Windows writes it
+    call("forget", tmp_path / "digits.nb", "--from", tmp_path / "gone.txt", "--out", tmp_path / "again.nb")
+    assert (tmp_path / "again.nb").read_bytes() == (tmp_path / "same.nb").read_bytes()
+    (tmp_path / "gone.txt").write_bytes("café.jpg\n".encode("latin-1"))
+    said = refused("forget", tmp_path / "digits.nb", "--from", tmp_path / "gone.txt")
+    assert said.endswith("gone.txt is no UTF-8 text at byte 3; save it as UTF-8, a name on each line.")
+    (tmp_path / "gone.txt").write_text("a\x85b.jpg\n", encoding="utf-8")
+    assert "a\\x85b.jpg" in refused("forget", tmp_path / "digits.nb", "--from", tmp_path / "gone.txt")
     said = refused("forget", tmp_path / "digits.nb", code=Exit.USAGE)
     assert said == "Error: No items are named; give their names, or a file of them by --from."
     assert "gone.csv" in refused("forget", tmp_path / "digits.nb", "--from", tmp_path / "gone.csv")

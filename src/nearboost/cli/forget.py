@@ -20,7 +20,13 @@ from nearboost.cli.common import (
 
 def read_lines(file: Path) -> list[str]:
     """What stands on the lines of a file, but empty ones."""
-    return [line for line in file.read_text(encoding="utf-8").splitlines() if line]
+    try:
+        text = file.read_text(encoding="utf-8-sig")  # Windows may write a mark at the beginning
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{file} is no UTF-8 text at byte {error.start}; save it as UTF-8, a name on each line."
+        ) from error
+    return [line for line in text.split("\n") if line]  # names may hold what else ends lines elsewhere
 
 
 @command
