@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,14 +15,18 @@ import nearboost
 from cli.made import image_folder, texture
 from models.fitted import queries, rows
 from nearboost.base.image_set import ImageSet
+from nearboost.base.rows import row_source
+from nearboost.datasets import Dataset
 from nearboost.features import Gist
-from nearboost.models import Model, load, origins_of, save
-from nearboost.models.evaluation import count_known
+from nearboost.models import Model, load, novelty, origins_of, save
+from nearboost.models.evaluation import count_known, evaluate_model
 from nearboost.models.explanation import explain
 from nearboost.models.mislabelled import judge_rows
+from nearboost.models.novelty import learn_novelty
 from nearboost.models.origins import make_marks, row_digests
 from nearboost.models.pruning import prune_model
 from nearboost.models.suspects import suspects_in_rows
+from nearboost.neighbors import NeighborSearch
 
 CLASSES = ("nought", "one", "two", "three")
 
@@ -45,6 +50,40 @@ def test_rows():
     assert said.top(99)[0].shape == (60, 4)
     with pytest.raises(ValueError, match="fitted on rows of numbers; give a matrix"):
         model.predict(["picture.png"])
+
+
+def test_answers_take_as_many_threads_as_they_are_given(monkeypatch):
+    """`nearboost predict --threads 1` of rows, and `evaluate`, took all cores."""
+    seen = []
+
+    class Telling(nearboost.KNNClassifier):
+        def predict_with_proba(self, X, *, out=None):
+            seen.append(self.n_jobs)
+            return super().predict_with_proba(X, out=out)
+
+    def telling_search(X, *, n_jobs, copy):
+        seen.append(n_jobs)
+        return NeighborSearch(X, n_jobs=n_jobs, copy=copy)
+
+    usual = np.random.default_rng(0).normal(size=(2000, rows()[0].shape[1]))
+    model = replace(model_of(Telling(5)), novelty=learn_novelty(usual))
+    monkeypatch.setattr(novelty, "NeighborSearch", telling_search)
+    default = model.predict(queries())
+    labels = np.array(CLASSES)[model.classifier.predict(queries())]
+    dataset = Dataset("queries", "vectors", queries(), labels, CLASSES, [f"row {i}" for i in range(len(labels))])
+    assert seen == [None, None]
+    for ask in (
+        lambda: model.predict(queries(), n_jobs=1),
+        lambda: next(model.predict_blocks(row_source(queries()), n_jobs=1)),
+        lambda: evaluate_model(model, dataset, n_jobs=1),
+    ):
+        seen.clear()
+        said = ask()
+        assert seen == [1, 1]
+        if not isinstance(said, dict):
+            np.testing.assert_array_equal(said.probabilities, default.probabilities)
+            np.testing.assert_array_equal(said.typicality, default.typicality)
+    assert model.classifier.n_jobs is None
 
 
 def test_images(tmp_path):

@@ -64,7 +64,7 @@ def predict(
         notify(f"Note: {note}")
     n_items, rows = len(opened.names), loaded.features is None
     blocks = (
-        loaded.predict_blocks(opened.items)
+        loaded.predict_blocks(opened.items, n_jobs=threads)
         if rows
         else [loaded.predict(opened.given, n_jobs=threads, verbose=progress())]
     )

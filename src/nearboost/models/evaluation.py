@@ -15,7 +15,7 @@ def evaluate_model(
 ) -> dict[str, Any]:
     """Measures, confusions and what is right of each class, as plain numbers and texts."""
     found = labelled_rows(model, dataset, n_jobs=n_jobs, verbose=verbose)
-    prediction = model.predict_rows(found.rows)
+    prediction = model.predict_rows(found.rows, n_jobs=n_jobs)
     scores = None
     if prediction.probabilities is None and hasattr(model.classifier, "decision_function"):
         scores = model.classifier.decision_function(found.rows)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -178,7 +179,7 @@ class Model:
         items : sequence of paths or images, or array-like of shape (n_items, n_features)
             Items of the kind the model was fitted on.
         n_jobs : int or None, default=None
-            Number of threads; None uses all cores.
+            Number of threads; None uses all cores, and those of the classifier.
         verbose : int, default=0
             Shows a progress bar on standard error when above 0.
 
@@ -191,15 +192,18 @@ class Model:
         if not len(described.rows):
             why = next(iter(described.skipped.values()), "there are no items.")
             raise ValueError(f"Nothing could be described: {why}")
-        return replace(self.predict_rows(described.rows), places=described.places, skipped=described.skipped)
+        said = self.predict_rows(described.rows, n_jobs=n_jobs)
+        return replace(said, places=described.places, skipped=described.skipped)
 
-    def predict_blocks(self, rows: RowSource) -> Iterator[Prediction]:
+    def predict_blocks(self, rows: RowSource, *, n_jobs: int | None = None) -> Iterator[Prediction]:
         """Predict from rows of numbers that may be larger than memory.
 
         Parameters
         ----------
         rows : RowSource
             What `nearboost.datasets.open_rows` returns.
+        n_jobs : int or None, default=None
+            Number of threads; None uses those of the classifier.
 
         Yields
         ------
@@ -208,16 +212,18 @@ class Model:
         """
         most = min(ROWS_AT_ONCE, SCORES_AT_ONCE >> (len(self.classes) - 1).bit_length())
         for start, block in rows.blocks(BYTES_AT_ONCE, max(1, most)):
-            found = self.predict(block.astype(float_type(rows.stored), copy=False))
+            found = self.predict(block.astype(float_type(rows.stored), copy=False), n_jobs=n_jobs)
             yield replace(found, places=found.places + start)
 
-    def predict_rows(self, rows: NDArray[Any]) -> Prediction:
+    def predict_rows(self, rows: NDArray[Any], *, n_jobs: int | None = None) -> Prediction:
         """Predict from rows that the features have made.
 
         Parameters
         ----------
         rows : ndarray of shape (n_rows, n_features)
             The rows.
+        n_jobs : int or None, default=None
+            Number of threads; None uses those of the classifier.
 
         Returns
         -------
@@ -225,14 +231,16 @@ class Model:
             Labels and probabilities, and how unusual the rows are, where the model knows.
         """
         seen = self.before_last_step(rows)
-        answers, probabilities = self._answer(seen)
+        answers, probabilities = self._answer(seen, n_jobs)
         labels = answers if answers.ndim == 2 else np.array(self.classes)[answers]
-        usual = None if self.novelty is None else self.novelty.shares(seen)
+        usual = None if self.novelty is None else self.novelty.shares(seen, n_jobs)
         return Prediction(np.arange(len(rows), dtype=np.int64), labels, probabilities, {}, self.classes, usual)
 
-    def _answer(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    def _answer(self, rows: NDArray[Any], n_jobs: int | None) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         """Labels and probabilities, from one search where the classifier knows how."""
         classifier = self.last_step
+        if n_jobs is not None and hasattr(classifier, "n_jobs"):
+            classifier = copy(classifier).set_params(n_jobs=n_jobs)
         if hasattr(classifier, "predict_with_proba"):
             return classifier.predict_with_proba(rows)
         probabilities = classifier.predict_proba(rows) if hasattr(classifier, "predict_proba") else None

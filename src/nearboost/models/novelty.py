@@ -97,22 +97,27 @@ class Novelty:
 
     @cached_property
     def _search(self) -> NeighborSearch:
-        return NeighborSearch(_scores(self.landmarks, len(self.edges)), copy=False)
+        return self._search_in(None)
 
-    def shares(self, rows: Rows) -> NDArray[np.float64]:
+    def _search_in(self, n_jobs: int | None) -> NeighborSearch:
+        return NeighborSearch(_scores(self.landmarks, len(self.edges)), n_jobs=n_jobs, copy=False)
+
+    def shares(self, rows: Rows, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The share of training items that are as unusual as each row, or more.
 
         Parameters
         ----------
         rows : ndarray of shape (n_rows, n_features)
             Rows as the classifier sees them.
+        n_jobs : int or None, default=None
+            Number of threads; None uses all cores.
 
         Returns
         -------
         ndarray of shape (n_rows,)
             Shares. Of the most unusual tenth they follow a smooth tail, so that few judges tell small ones.
         """
-        strange = _strangeness(self._measure(rows), self.usual)
+        strange = _strangeness(self._measure(rows, n_jobs), self.usual)
         n_judges = len(self.strangeness)
         n_top = max(LEAST_TOP, n_judges // TOP)
         start = self.strangeness[-n_top - 1]
@@ -122,14 +127,15 @@ class Novelty:
         among = 1 - np.searchsorted(self.strangeness, strange, side="left") / n_judges
         return np.where(strange > start, tail, among)
 
-    def _measure(self, rows: Rows) -> NDArray[np.float64]:
+    def _measure(self, rows: Rows, n_jobs: int | None) -> NDArray[np.float64]:
         """Both measures of each row, on a scale of ratios."""
+        search = self._search if n_jobs is None else self._search_in(n_jobs)
         parts = [rows[i : i + ROWS_AT_ONCE] for i in range(0, len(rows), ROWS_AT_ONCE)]
-        return np.concatenate([np.empty((0, 2)), *map(self._measure_some, parts)])
+        return np.concatenate([np.empty((0, 2)), *(self._measure_some(part, search) for part in parts)])
 
-    def _measure_some(self, rows: Rows) -> NDArray[np.float64]:
+    def _measure_some(self, rows: Rows, search: NeighborSearch) -> NDArray[np.float64]:
         places = _places(rows[:, self.columns], self.edges)
-        found = self._search.search(_scores(places, len(self.edges)), len(self.landmarks))
+        found = search.search(_scores(places, len(self.edges)), len(self.landmarks))
         near = found.distances[:, : self.n_neighbors].mean(axis=1)
         theirs = self.nearest[found.indices[:, : self.n_neighbors]].mean(axis=1)
         middle = np.median(found.distances, axis=1)
@@ -163,7 +169,9 @@ def learn_novelty(rows: Rows, groups: Rows | None = None) -> Novelty | None:
     nearest = np.maximum(nearest, np.median(nearest) / 10)  # copies of landmarks do not make others unusual
     unknown = np.tile([0.0, 1.0], (2, 1))
     known = (n_features, columns, edges, places, nearest, n_neighbors)
-    measured = Novelty(*known, unknown, np.arange(LEAST_TOP + 1.0), groups is not None)._measure(rows[judges])
+    measured = Novelty(*known, unknown, np.arange(LEAST_TOP + 1.0), groups is not None)._measure(
+        rows[judges], None
+    )
     middle, high = np.quantile(measured, [0.5, 0.9], axis=0)
     usual = np.stack([middle, np.maximum(high - middle, SMALLEST)], axis=1)
     return Novelty(*known, usual, np.sort(_strangeness(measured, usual)), groups is not None)
