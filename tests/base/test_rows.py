@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nearboost.base.rows import BYTES_AT_ONCE, MappedRowSource, RowSource, row_source
+from nearboost.base.rows import BYTES_AT_ONCE, LARGE_PAGE, MappedRowSource, RowSource, row_source
 
 X = np.random.default_rng(0).integers(-50, 50, (900, 6))
 
@@ -74,6 +74,22 @@ def test_pages_are_given_back(tmp_path):
     for row in range(4):
         rows.take(np.array([row]))
     assert resident_file_pages() - before < BYTES_AT_ONCE // 4
+
+
+def test_rows_from_all_over_a_file_come_from_few_large_pages_at_a_time(tmp_path, monkeypatch):
+    """The system may map 2 MiB around each of them."""
+    array = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, (2000, 2**14))
+    numbers = np.unique(np.r_[np.arange(0, 2000, 20), 700:720, 1999])
+    array[:, 0] = np.arange(2000)
+    parts = []
+    monkeypatch.setattr("nearboost.base.rows.give_back_pages", parts.append)
+    rows = row_source(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    np.testing.assert_array_equal(rows.take(numbers)[:, 0], numbers)
+    assert sum(len(part) for part in parts) < 2000  # nothing twice, nothing between the parts
+    for part in parts:
+        own = numbers[(numbers >= part[0, 0]) & (numbers <= part[-1, 0])]
+        touched = np.unique(np.r_[own * 2**16, (own + 1) * 2**16 - 1] // LARGE_PAGE)
+        assert len(touched) * LARGE_PAGE <= BYTES_AT_ONCE
 
 
 def resident_file_pages():

@@ -8,6 +8,7 @@ import mmap
 import sys
 from collections.abc import Iterator
 from copy import copy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ Block = Any  # dense or CSR rows
 
 BYTES_AT_ONCE = 2**24  # of a mapped file, before its pages are given back
 FEW_NUMBERS = 2**14  # looked at one by one; of more, a sum tells sooner
-PLACES_AT_ONCE = 256  # the system maps some pages around each place that is read
+LARGE_PAGE = 2**21  # of a file, which the system may map around each place that is read
 
 
 class RowSource:
@@ -223,21 +224,32 @@ class MappedRowSource(RowSource):
 
     def __init__(self, X: NDArray[Any]) -> None:
         super().__init__(X)
-        self._row_bytes = X.itemsize * X.shape[1]
+        self._row_bytes = max(X.itemsize * X.shape[1], abs(X.strides[0]))
 
     def take(self, rows: NDArray[np.integer]) -> Block:
         """A copy of some rows, given in rising order."""
         check_map(self.X)
         block = np.empty((len(rows), self.n_features), dtype=self.dtype)
-        step = max(1, BYTES_AT_ONCE // max(1, self._row_bytes))
-        if not follow_one_another(rows):
-            step = min(step, PLACES_AT_ONCE)
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
+        for part in self._parts(rows):
             block[part] = super().take(rows[part])
             give_back_pages(self.X[rows[part][0] : rows[part][-1] + 1])
         self._check_finite(block, rows)
         return block
+
+    def _parts(self, rows: NDArray[np.integer]) -> Iterator[slice]:
+        """As many of the rows at a time as lie in few large pages."""
+        if not len(rows):
+            return
+        if (int(rows[-1]) - int(rows[0]) + 1) * self._row_bytes <= BYTES_AT_ONCE:
+            yield slice(0, len(rows))
+            return
+        first = rows.astype(np.int64) * self._row_bytes // LARGE_PAGE
+        last = ((rows.astype(np.int64) + 1) * self._row_bytes - 1) // LARGE_PAGE
+        fresh = np.maximum(first, np.append(-1, last[:-1]) + 1)  # the first page that no row before has touched
+        part_of = (np.cumsum(last + 1 - fresh) - 1) // (BYTES_AT_ONCE // LARGE_PAGE)
+        cuts = np.flatnonzero(np.diff(part_of)) + 1
+        for start, stop in pairwise([0, *cuts.tolist(), len(rows)]):
+            yield slice(start, stop)
 
     def _check_finite(self, block: Block, rows: NDArray[np.integer]) -> None:
         place = first_not_finite(block)

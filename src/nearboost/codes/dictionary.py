@@ -140,7 +140,8 @@ class PartwiseTerms:
             n_near = np.minimum(count_others(part_groups, own), self.neighborhood or 1)
             for n in np.unique(n_near[n_near > 0]):
                 which = np.flatnonzero(n_near == n)
-                found = self._picker(part, n).pick(Q[which], part_groups, own[which], tell)
+                queries = Q if len(which) == len(Q) else Q[which]
+                found = self._picker(part, n).pick(queries, part_groups, own[which], tell)
                 terms.picks[which * n_parts + part] = found.picks + start
                 terms.counts[which * n_parts + part] = found.counts
             tell(int(np.count_nonzero(n_near == 0)))

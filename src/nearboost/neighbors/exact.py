@@ -114,7 +114,9 @@ class ExactSearch:
                 for block in rows.blocks_from(task.start):
                     self._offer_in_threads(block, queries, task.groups, lists, threads)
                     advance()
+                    del block  # before the next one is read
                 lists.sums[:] = rows.to_distances(lists.sums, queries.units)
+                del queries
 
     def _offer_in_threads(
         self, block: Block, queries: MeasuredQueries, groups: NDArray[np.int32], lists: Lists, threads: int

@@ -39,6 +39,7 @@ class ScoredClassifierMixin:
         checked = check_rows(self, X, reset=False, accept_sparse="csr" if self._takes_sparse else False)
         for _, block in row_source(checked).blocks(BYTES_AT_ONCE, self._rows_at_once):
             yield block if issparse(block) else np.ascontiguousarray(block)
+            del block  # before the next one is read
 
     def _score_blocks(self, X: Any) -> Iterator[NDArray[Any]]:
         """Scores of all rows of ``X``, in blocks of consecutive rows."""
