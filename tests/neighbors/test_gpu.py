@@ -222,7 +222,10 @@ def test_tensors_on_the_cpu_are_arrays_for_other_methods():
 
     X = make("gaussian", 200)
     expected = NeighborSearch(X).graph(4)
-    assert_same(NeighborSearch(torch.from_numpy(X)).graph(4), (expected.indices, expected.distances))
+    for tensor in (torch.from_numpy(X), torch.from_numpy(X).requires_grad_()):
+        search = NeighborSearch(tensor)
+        assert_same(search.graph(4), (expected.indices, expected.distances))
+        assert not np.shares_memory(search.rows.X, X)
 
 
 @on_devices
@@ -264,8 +267,14 @@ def test_tensors_are_refused_as_arrays_are(device):
         search_on(device, X[0])
     with pytest.raises(ValueError, match="2 features and the searched rows 5"):
         search_on(device, X).search(X[:, :2], 3)
-    with pytest.raises(ValueError, match="Listed rows of a tensor are not measured"):
-        search_on(device, X).measure(np.zeros((1, 5)), np.zeros((1, 1), dtype=int))
+    listed = np.zeros((60, 1), dtype=int)
+    for ask in (
+        lambda search: search.measure(np.zeros((1, 5)), listed[:1]),
+        lambda search: search.refine(listed, 1),
+        lambda search: search.recall(listed),
+    ):
+        with pytest.raises(ValueError, match="Listed rows of a tensor are not measured"):
+            ask(search_on(device, X))
     with pytest.raises(ValueError, match="There are no rows"):
         search_on(device, X[:0])
     meta = torch.zeros((2, 5), device="meta")

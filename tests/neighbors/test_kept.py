@@ -113,10 +113,23 @@ def test_another_graph_is_refused(tmp_path):
             NeighborSearch(data, metric).graph(k, groups, into=tmp_path)
 
 
+def test_numbers_of_neighbours_of_any_integer_type(tmp_path):
+    expected = NeighborSearch(X[:50]).graph(2)
+    for k in (np.int64(2), 2):
+        assert_same(NeighborSearch(X[:50]).graph(k, into=tmp_path), as_pair(expected))
+
+
+def test_a_device_is_sent_all_rows_for_few_blocks_of_a_graph(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr(kept, "LEAST_BLOCK", 100)
+    NeighborSearch(X, method="torch:cpu").graph(2, into=tmp_path)
+    assert len(np.load(tmp_path / "done.npy")) == kept.MOST_BLOCKS
+
+
 def test_groups_that_are_too_large_leave_no_folder(tmp_path):
     with pytest.raises(ValueError, match=r"but row 2 has only 2; use 2 or fewer, or smaller groups"):
         NeighborSearch(X[:5]).graph(3, [0, 1, 2, 2, 2], into=tmp_path / "run")
-    with pytest.raises(ValueError, match="asks for nothing"):
+    with pytest.raises(ValueError, match="must be a whole number"):
         NeighborSearch(X).graph(0, into=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from nearboost import N3Classifier
 from nearboost.neighbors import METHODS, Neighbors, NeighborSearch
@@ -70,8 +71,16 @@ def test_the_record_cannot_be_changed():
     [
         (lambda s: s.graph(12), r"n_neighbors=12 needs more than 12 training samples; use 11 or fewer\."),
         (lambda s: s.search(X, 13), r"n_neighbors=13 needs at least 13 rows to search; use 12 or fewer\."),
-        (lambda s: s.search(X, 0), r"n_neighbors=0 asks for nothing; use 1 or more\."),
-        (lambda s: s.graph(-1), r"n_neighbors=-1 asks for nothing"),
+        (lambda s: s.search(X, 0), r"n_neighbors=0 must be a whole number of at least 1\."),
+        (lambda s: s.graph(-1), r"n_neighbors=-1 must be a whole number"),
+        (lambda s: s.graph(2.5), r"n_neighbors=2.5 must be a whole number of at least 1\."),
+        (lambda s: s.search(X, "3"), r"n_neighbors='3' must be a whole number of at least 1\."),
+        (lambda s: s.search(X, None), r"n_neighbors=None must be a whole number of at least 1\."),
+        (lambda s: s.measure(X[:, :2], np.zeros((12, 1), int)), r"queries have 2 features and the"),
+        (lambda s: s.measure(X, np.zeros((1, 1), int)), r"There are 1 lists for 12 queries; give one for each\."),
+        (lambda s: NeighborSearch(X[:1]).graph(1), r"needs more than 1 training samples; give more rows\."),
+        (lambda s: NeighborSearch(X, n_jobs=0), r"n_jobs=0 has no meaning"),
+        (lambda s: NeighborSearch(csr_array(X)), r"Rows are sparse, .*; give X\.toarray\(\)\."),
         (lambda s: s.graph(3, groups=np.zeros(12, int)), r"row 0 has only 0; use smaller groups\."),
         (lambda s: s.graph(3, groups=np.arange(12) > 1), r"must be 12 integers"),
         (lambda s: s.graph(3, groups=np.arange(11)), r"must be 12 integers, .* of shape \(11,\)"),

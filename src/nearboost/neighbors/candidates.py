@@ -1,10 +1,11 @@
 """Rows that somebody else proposes as neighbours: measured exactly, completed, and judged."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.device import is_tensor
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import count_useful_threads, map_in_threads
 from nearboost.base.validation import check_choice, check_whole
@@ -132,6 +133,7 @@ class CandidatesMixin:
         self, listed: NDArray[np.integer], which: NDArray[np.integer], own: NDArray[np.int32], k: int
     ) -> Neighbors:
         """The k nearest of the rows listed for some rows; where there are fewer, ``NO_ROW`` at infinity."""
+        refuse_tensor(self.rows.X)
         rows, lists = self.rows, Lists.empty(len(which), k)
         threads = count_useful_threads(rows.n_jobs, listed.shape[1] * len(which) * rows.n_features)
         threads = threads if rows.stay else 1  # each would read rows into memory
@@ -155,6 +157,12 @@ class CandidatesMixin:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         search = self._backend if self._backend.exact else ExactSearch(self.rows)
         return search.search(self.rows.source.only(which), k, own, own[which])
+
+
+def refuse_tensor(X: Any) -> None:
+    """Listed rows are measured by kernels of the CPU."""
+    if is_tensor(X):
+        raise ValueError("Listed rows of a tensor are not measured; search in an array, such as tensor.cpu().")
 
 
 def check_candidates(candidates: ArrayLike, n_rows: int) -> NDArray[np.integer]:

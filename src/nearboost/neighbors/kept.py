@@ -12,7 +12,7 @@ from nearboost.base.blocks import keep_blocks
 from nearboost.base.progress import Advance, Listener, progress_bar, progress_told_to
 from nearboost.base.rows import RowSource
 from nearboost.neighbors.graph import Neighbors
-from nearboost.neighbors.rows import LOOK_BYTES, MeasuredRows
+from nearboost.neighbors.rows import LOOK_BYTES
 
 LEAST_BLOCK = 1024  # rows
 ENOUGH = 2**40  # multiplications of a block: about a quarter of a minute on two cores
@@ -26,10 +26,12 @@ def find_into(
     k: int,
     own: NDArray[np.int32],
     method: str,
+    block: int,
 ) -> Neighbors:
     """The neighbours of all rows, which ``find`` finds for some; what a folder has is not found anew.
 
-    ``own`` are the groups of rows; ``method`` is "exact" for all that find the same.
+    ``own`` are the groups of rows; ``method`` is "exact" for all that find the same; ``block`` are the rows whose
+    neighbours are found before they are kept.
     """
     run = {
         "rows": digest(rows.source),
@@ -39,7 +41,7 @@ def find_into(
         "groups": digest(RowSource(own[:, np.newaxis])),
     }
     kinds = {"indices": (k, np.int32), "distances": (k, np.float64)}
-    with keep_blocks(folder, run, rows.n_rows, block_size(rows, method), kinds) as kept:
+    with keep_blocks(folder, run, rows.n_rows, block, kinds) as kept:
         parts = kept.missing
         with progress_bar("Searching neighbours", sum(map(len_of, parts)), rows.verbose) as advance:
             for part in parts:
@@ -70,7 +72,7 @@ def len_of(part: slice) -> int:
 
 def block_size(rows: Any, method: str) -> int:
     """How many rows' neighbours are found before they are kept."""
-    if method != "exact" or not isinstance(rows, MeasuredRows):
+    if method != "exact":
         return max(LEAST_BLOCK, -(-rows.n_rows // MOST_BLOCKS))
     if not rows.keeps_blocks:
         return rows.queries_at_once(rows.n_rows)  # for which all rows are read

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from nearboost.base.device import Tensor, is_tensor, place_tensor
 from nearboost.base.memory import free_memory
@@ -253,6 +254,8 @@ def as_rows(X: Any, method: str = "exact") -> Any:
     X = place_tensor(X, method)
     if is_tensor(X):
         return check_tensor_rows(X)
+    if issparse(X):
+        raise ValueError("Rows are sparse, and distances are measured between dense ones; give X.toarray().")
     X = np.asarray(X)
     check_matrix(X)
     if is_readable_map(X):

@@ -8,17 +8,18 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearboost.base.device import check_one_device, is_device_name, is_tensor, open_device
+from nearboost.base.device import check_one_device, is_device_name, is_tensor, open_device, place_tensor
 from nearboost.base.errors import warn_caller
 from nearboost.base.rows import RowSource, row_source
-from nearboost.base.validation import check_choice, check_positive, is_mapped
+from nearboost.base.threads import count_threads
+from nearboost.base.validation import check_choice, check_positive, check_whole, is_mapped
 from nearboost.neighbors.approximate import HNSW
-from nearboost.neighbors.candidates import CandidatesMixin
+from nearboost.neighbors.candidates import CandidatesMixin, refuse_tensor
 from nearboost.neighbors.exact import ExactSearch, Lists, read_queries
 from nearboost.neighbors.gpu import GPUSearch
 from nearboost.neighbors.graph import Neighbors
 from nearboost.neighbors.groups import check_groups, count_others, number_alike, own_groups
-from nearboost.neighbors.kept import find_into
+from nearboost.neighbors.kept import block_size, find_into
 from nearboost.neighbors.rows import MeasuredRows, TensorRows, as_rows
 from nearboost.neighbors.ruler import METRICS, NO_ROW
 
@@ -154,6 +155,8 @@ class NeighborSearch(CandidatesMixin):
         check_choice("metric", metric, METRICS)
         check_method("method", method, metric)
         check_positive("memory", memory, optional=True)
+        count_threads(n_jobs)
+        X = place_tensor(X, method)
         rows = as_rows(X, method)
         if not len(rows):
             raise ValueError("There are no rows to search; give one at least.")
@@ -218,17 +221,13 @@ class NeighborSearch(CandidatesMixin):
         Neighbors
             Indices and distances, nearest first.
         """
+        check_whole("n_neighbors", k)
         rows: Any = Q if isinstance(Q, RowSource) else as_rows(Q, self.method)
         if is_tensor(rows):
             assert isinstance(self._backend, GPUSearch)
             check_one_device(self._backend.device, rows.device)
-        queries = row_source(rows)
-        n_rows, n_features = self.rows.X.shape
-        if queries.shape[1] != n_features:
-            raise ValueError(
-                f"The queries have {queries.shape[1]} features and the searched rows {n_features}; "
-                "give queries of the same features."
-            )
+        queries, n_rows = row_source(rows), len(self.rows.X)
+        self._check_features(queries)
         if k > n_rows:
             raise ValueError(f"n_neighbors={k} needs at least {k} rows to search; use {n_rows} or fewer.")
         if (groups is None) != (query_groups is None):
@@ -253,10 +252,13 @@ class NeighborSearch(CandidatesMixin):
         Neighbors
             Indices and distances; where there was none, row 0 at an infinite distance.
         """
-        if is_tensor(self.rows.X):
-            raise ValueError("Listed rows of a tensor are not measured; search in an array, such as tensor.cpu().")
-        everything = slice(0, len(Q))
-        queries = read_queries(self.rows, row_source(as_rows(Q)), everything, np.full(len(Q), -1, dtype=np.int32))
+        refuse_tensor(self.rows.X)
+        given = row_source(as_rows(Q))
+        self._check_features(given)
+        if len(candidates) != len(given):
+            raise ValueError(f"There are {len(candidates)} lists for {len(given)} queries; give one for each.")
+        nobody = np.full(len(given), -1, dtype=np.int32)
+        queries = read_queries(self.rows, given, slice(0, len(given)), nobody)
         found = Lists.empty(*candidates.shape)
         self.rows.keep_nearest(candidates, queries, np.empty(0, dtype=np.int32), found.indices, found.sums)
         distances = self.rows.to_distances(found.sums, queries.units)
@@ -291,17 +293,16 @@ class NeighborSearch(CandidatesMixin):
         Neighbors
             Indices and distances, nearest first.
         """
+        check_whole("n_neighbors", k)
         n_rows = len(self.rows.X)
         if k >= n_rows:
-            raise ValueError(
-                f"n_neighbors={k} needs more than {n_rows} training samples; use {n_rows - 1} or fewer."
-            )
+            cure = f"use {n_rows - 1} or fewer" if n_rows > 1 else "give more rows"
+            raise ValueError(f"n_neighbors={k} needs more than {n_rows} training samples; {cure}.")
         own = own_groups(groups, n_rows)
         if spare_columns and find_method(self.method).exact:
             k = max(k, min(k + SPARE_COLUMNS, count_others(own)))
         if into is None:
             return self._search(self.rows.source, k, own, own)
-        check_asked(k)
         if count_others(own) < k:  # before anything is kept; of a part, rows would be numbered anew
             refuse_groups(k, int(np.argmax(np.bincount(own)[own])), count_others(own))
 
@@ -309,12 +310,20 @@ class NeighborSearch(CandidatesMixin):
             return self._search(self.rows.source.only(numbers), k, own, own[numbers])
 
         method = "exact" if find_method(self.method).exact else self.method
-        return find_into(Path(into), find, self.rows, k, own, method)
+        block = block_size(self.rows, self.method)
+        return find_into(Path(into), find, self.rows, int(k), own, method, block)
+
+    def _check_features(self, queries: RowSource) -> None:
+        n_features = self.rows.n_features
+        if queries.n_features != n_features:
+            raise ValueError(
+                f"The queries have {queries.n_features} features and the searched rows {n_features}; "
+                "give queries of the same features."
+            )
 
     def _search(
         self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> Neighbors:
-        check_asked(k)
         indices, distances = self._backend.search(Q, k, groups, query_groups)
         short = np.flatnonzero(indices[:, -1] == NO_ROW)
         if short.size:
@@ -322,12 +331,6 @@ class NeighborSearch(CandidatesMixin):
         if indices.min(initial=0) < 0 or indices.max(initial=0) >= len(self.rows.X):
             raise ValueError(f"method={self.method!r} found rows that there are not; its back end is broken.")
         return Neighbors(indices, distances)
-
-
-def check_asked(k: int) -> None:
-    """Refuse to look for nobody."""
-    if k < 1:
-        raise ValueError(f"n_neighbors={k} asks for nothing; use 1 or more.")
 
 
 def refuse_groups(k: int, row: int, n_others: int) -> None:
