@@ -70,7 +70,7 @@ def test_names_with_settings():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nearbost", "Did you mean 'nearboost'?"),
+        ("nearbost", "There is no method 'nearbost' (perhaps 'nearboost'); choose from"),
         ("forest", "There is no method 'forest'; choose from nearboost, knn, weighted-knn"),
         ("n3:rounds=3", "n3 has no setting 'rounds'; it has "),
         ("n3:n_rounds", "settings are written NAME:SETTING=VALUE"),

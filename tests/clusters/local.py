@@ -2,9 +2,11 @@
 
 from contextlib import contextmanager
 
-import dask
 import numpy as np
-from dask.distributed import Client, LocalCluster
+import pytest
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("dask.distributed")
 
 
 @contextmanager
@@ -13,10 +15,10 @@ def cluster(n_workers=2, failures=3):
     quiet = {"distributed.scheduler.allowed-failures": failures, "distributed.admin.log-format": "%(message)s"}
     with (
         dask.config.set(quiet),
-        LocalCluster(
+        distributed.LocalCluster(
             n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit="1GB", silence_logs="CRITICAL"
         ) as processes,
-        Client(processes) as client,
+        distributed.Client(processes) as client,
     ):
         yield client
 

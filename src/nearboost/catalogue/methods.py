@@ -143,9 +143,9 @@ def find_method(name: str, *, to_save: bool = False) -> Method:
         raise UsageError(f"{base!r} is a setting without a method; {WRITTEN}.")
     known = {key: one for key, one in METHODS.items() if one.savable or not to_save}
     if base not in known:
-        wrong = f"No model file can hold {base!r}" if base in METHODS else f"There is no method {base!r}"
-        near = "".join(f" Did you mean {one!r}?" for one in near_names(base, known, 1))
-        raise UsageError(f"{wrong}; choose from {', '.join(known)}.{near}")
+        near = "".join(f" (perhaps {one!r})" for one in near_names(base, known, 1))
+        wrong = f"No model file can hold {base!r}" if base in METHODS else f"There is no method {base!r}{near}"
+        raise UsageError(f"{wrong}; choose from {', '.join(known)}.")
     method = known[base]
     if not pairs:
         return method

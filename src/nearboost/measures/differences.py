@@ -107,7 +107,7 @@ def paired(
     >>> found.difference, bool(found.p < 0.2), [round(edge, 2) for edge in found.interval()]
     (0.5, True, [0.0, 1.0])
     >>> round(paired([0.90, 0.90], [0.89, 0.89], n_train=100, n_test=100).p, 2)
-    0.41
+    0.56
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} results cannot be paired; give both on the same splits.")
