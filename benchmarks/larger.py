@@ -15,18 +15,15 @@ removed afterwards.
 
 import argparse
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from benchmarks.fitting import peak_gigabytes
+from benchmarks.apart import Row, measure, run_apart
 from benchmarks.machine import RESULTS, read_results, write_results
 from benchmarks.spectra import Spectrum
 from benchmarks.tables import markdown
@@ -35,8 +32,6 @@ from nearboost.neighbors import NeighborSearch
 
 PARTS = ("graph", "fit", "predict", "few")
 K, CLASSES, QUERIES = 11, 50, 2_048
-
-Row = dict[str, Any]
 
 
 def main() -> None:
@@ -59,7 +54,7 @@ def main() -> None:
         options.folder = Path(folder)
         make_files(options)
         for part in options.parts:
-            row = run_apart(part, options)
+            row = run_apart("benchmarks.larger", part, options)
             results.setdefault(shape, {})[part] = row
             print(part, row, flush=True)
             write_results("larger", results, merged=True)
@@ -71,23 +66,10 @@ def make_files(options: argparse.Namespace) -> None:
     source = Spectrum(options.features, CLASSES)
     for name, n_rows, first_block in (("X", options.rows, 0), ("Q", QUERIES, 10**6)):
         if not (options.folder / f"{name}_y.npy").exists():
-            save_rows(options.folder / f"{name}.npy", source, n_rows, first_block)
+            source.save(options.folder / f"{name}.npy", n_rows, first_block)
     if options.graph == "near" and not (options.folder / "graph.npz").exists():
         first = np.load(options.folder / "X.npy", mmap_mode="r")[:, 0].astype(np.float64)
         np.savez(options.folder / "graph.npz", *near_by_value(first, K))
-
-
-def save_rows(path: Path, source: Spectrum, n_rows: int, first_block: int) -> None:
-    y, start = np.empty(n_rows, dtype=np.int64), 0
-    shape = n_rows, source.n_features
-    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-    with open(path, "r+b") as file:  # written, not mapped: pages of a map would stay in memory
-        file.seek(path.stat().st_size - 4 * n_rows * source.n_features)
-        for rows, labels in source.blocks(n_rows, first_block):
-            rows.tofile(file)
-            y[start : start + len(rows)] = labels
-            start += len(rows)
-    np.save(path.with_name(f"{path.stem}_y.npy"), y)
 
 
 def near_by_value(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -103,23 +85,12 @@ def near_by_value(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return indices, distances
 
 
-def run_apart(part: str, options: argparse.Namespace) -> Row:
-    """One part in a process of its own."""
-    given = ("rows", "features", "memory", "samples", "graph", "folder")
-    arguments = [text for name in given for text in (f"--{name}", str(getattr(options, name)))]
-    command = [sys.executable, "-m", "benchmarks.larger", *arguments, "--apart", part]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout)
-
-
 def run(options: argparse.Namespace) -> Row:
     """What this process measures: seconds, the most resident memory, and that of a process that does nothing."""
     part: Callable[[argparse.Namespace], Row] = {
         "graph": find_graph, "fit": fit, "predict": predict, "few": predict_all
     }[options.apart]  # fmt: skip
-    idle = peak_gigabytes()
-    row = part(options)
-    return {**row, "memory_gb": options.memory / 1e9, "idle_gb": idle, "peak_gb": peak_gigabytes()}
+    return measure(lambda: part(options), options.memory)
 
 
 def opened(options: argparse.Namespace, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -16,8 +16,6 @@ is there, and removed afterwards if it was made. Prints a table in Markdown and 
 
 import argparse
 import json
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fitting import peak_gigabytes
+from benchmarks.apart import Row, measure, run_apart
 from benchmarks.machine import RESULTS, read_results, write_results
 from benchmarks.spectra import Spectrum
 from benchmarks.tables import markdown
@@ -36,8 +34,6 @@ from nearboost.features import DiagonalGMM
 
 PARTS = ("inn near", "inn few", "n3 few", "gmm", "slnd")
 CLASSES, NEAR = 50, 30
-
-Row = dict[str, Any]
 
 
 def main() -> None:
@@ -60,7 +56,7 @@ def main() -> None:
         options.folder = Path(own) if options.folder is None else options.folder
         made = make_file(options)
         for part in options.parts:
-            row = run_apart(part, options)
+            row = run_apart("benchmarks.larger_rows", part, options, options.limit)
             results.setdefault(f"{options.rows} x {options.features}", {})[part] = row
             print(part, row, flush=True)
             write_results("larger_rows", results, merged=True)
@@ -71,31 +67,10 @@ def main() -> None:
 
 def make_file(options: argparse.Namespace) -> list[Path]:
     """Rows and their classes, written block by block; the files that were made."""
-    rows, labels = options.folder / "X.npy", options.folder / "X_y.npy"
-    if rows.exists():
+    rows = options.folder / "X.npy"
+    if (options.folder / "X_y.npy").exists():
         return []
-    source, y, start = Spectrum(options.features, CLASSES), np.empty(options.rows, dtype=np.int64), 0
-    header = {"descr": "<f4", "fortran_order": False, "shape": (options.rows, options.features)}
-    with open(rows, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        for block, classes in source.blocks(options.rows, 0):
-            block.tofile(file)
-            y[start : start + len(block)] = classes
-            start += len(block)
-    np.save(labels, y)
-    return [rows, labels]
-
-
-def run_apart(part: str, options: argparse.Namespace) -> Row:
-    """One part in a process of its own."""
-    given = ("rows", "features", "memory", "samples", "queries", "folder")
-    arguments = [text for name in given for text in (f"--{name}", str(getattr(options, name)))]
-    command = [sys.executable, "-m", "benchmarks.larger_rows", *arguments, "--apart", part]
-    try:
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=options.limit)
-    except subprocess.TimeoutExpired:
-        return {"not_finished_after_seconds": options.limit}
-    return json.loads(done.stdout.splitlines()[-1])
+    return [rows, Spectrum(options.features, CLASSES).save(rows, options.rows)]
 
 
 def run(options: argparse.Namespace) -> Row:
@@ -108,9 +83,7 @@ def run(options: argparse.Namespace) -> Row:
         "slnd": slnd,
     }
     X, y = np.load(options.folder / "X.npy", mmap_mode="r"), np.load(options.folder / "X_y.npy")
-    idle = peak_gigabytes()
-    row = parts[options.apart](options, X, y)
-    return {**row, "memory_gb": options.memory / 1e9, "idle_gb": idle, "peak_gb": peak_gigabytes()}
+    return measure(lambda: parts[options.apart](options, X, y), options.memory)
 
 
 def inn_near(options: argparse.Namespace, X: np.ndarray, y: np.ndarray) -> Row:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,3 +43,19 @@ class Spectrum:
         """All blocks at once."""
         blocks = list(self.blocks(n_rows, first_block))
         return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
+
+    def save(self, path: Path, n_rows: int, first_block: int = 0) -> Path:
+        """Rows to a .npy file, block by block, and labels to another of that name with _y, whose path this is.
+
+        Written, not mapped: pages of a map would stay in memory.
+        """
+        labels = []
+        header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, self.n_features)}
+        with open(path, "wb") as file:
+            np.lib.format.write_array_header_1_0(file, header)
+            for rows, y in self.blocks(n_rows, first_block):
+                rows.astype("<f4", copy=False).tofile(file)
+                labels.append(y)
+        beside = path.with_name(f"{path.stem}_y.npy")
+        np.save(beside, np.concatenate(labels))
+        return beside

@@ -1,0 +1,31 @@
+"""A part of a benchmark in a process of its own: the most memory that it had resident is then that of the part."""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.fitting import peak_gigabytes
+
+Row = dict[str, Any]
+
+
+def run_apart(module: str, part: str, options: argparse.Namespace, limit: float | None = None) -> Row:
+    """What ``python -m module`` prints last with the same options and ``--apart part``; ends it after a time."""
+    given = {name: value for name, value in vars(options).items() if name not in ("parts", "apart")}
+    arguments = [text for name, value in given.items() if value is not None for text in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", module, *arguments, "--apart", part]
+    try:
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"not_finished_after_seconds": limit}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(part: Callable[[], Row], memory: float) -> Row:
+    """What a part says of itself, the memory it was given, and the most taken before it and at the end."""
+    idle = peak_gigabytes()
+    row = part()
+    return {**row, "memory_gb": memory / 1e9, "idle_gb": idle, "peak_gb": peak_gigabytes()}
