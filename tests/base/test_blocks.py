@@ -52,17 +52,21 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(ValueError, match=r"holds thesis.tex, which is of no run; give an empty folder"):
         fill(tmp_path, 1)
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(ValueError, match=r"run.json is damaged; remove the folder"):
-        fill(tmp_path, 1)
+    for text in ("{", "[]", '{"block": 0, "n_rows": 23, "run": {"k": 3}}'):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(ValueError, match=r"run.json is damaged; remove the folder"):
+            fill(tmp_path, 1)
 
 
-@pytest.mark.parametrize("harm", ["removed", "cut short", "of another kind"])
-def test_arrays_that_are_gone_are_made_anew(harm, tmp_path):
+@pytest.mark.parametrize("name", ["sums.npy", "done.npy"])
+@pytest.mark.parametrize("harm", ["removed", "emptied", "cut short", "of another kind"])
+def test_arrays_that_are_gone_are_made_anew(harm, name, tmp_path):
     fill(tmp_path, 9)
-    file = tmp_path / "sums.npy"
+    file = tmp_path / name
     if harm == "removed":
         file.unlink()
+    elif harm == "emptied":
+        file.write_bytes(b"")
     elif harm == "cut short":
         file.write_bytes(file.read_bytes()[:-8])
     else:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import check_folder, is_full, one_writer, reserve, whole_file, write_json
+from nearboost.base.validation import check_whole
 
 DONE, RUN = "done", "run.json"
 
@@ -44,7 +45,7 @@ class KeptBlocks:
             there = np.load(file, mmap_mode="r", allow_pickle=False)  # to write, one that is too short would grow
             if there.shape == shape and there.dtype == dtype:
                 return np.load(file, mmap_mode="r+"), True
-        except (OSError, ValueError):  # none, or broken
+        except (OSError, ValueError, EOFError):  # none, broken, or empty
             pass
         with whole_file(file) as made:
             np.lib.format.open_memmap(made, "w+", dtype, shape).flush()
@@ -119,6 +120,7 @@ def _block_of(folder: Path, run: dict[str, Any], n_rows: int, block: int) -> int
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         known, size = {"n_rows": found["n_rows"], **found["run"]}, int(found["block"])
+        check_whole("block", size)
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{file} is damaged; remove the folder, or give another one.") from None
     wanted = {"n_rows": n_rows, **run}
