@@ -52,10 +52,17 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(ValueError, match=r"holds thesis.tex, which is of no run; give an empty folder"):
         fill(tmp_path, 1)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
     for text in ("{", "[]", '{"block": 0, "n_rows": 23, "run": {"k": 3}}'):
         (tmp_path / "run.json").write_text(text)
         with pytest.raises(ValueError, match=r"run.json is damaged; remove the folder"):
             fill(tmp_path, 1)
+
+
+def test_a_writer_that_was_killed_at_once_leaves_room_for_the_next(tmp_path):
+    (tmp_path / "lock").touch()
+    (tmp_path / ".run.json.0123abcd.new").write_text("{")
+    assert fill(tmp_path, 1)[0] == [0, 5, 10, 15, 20]
 
 
 @pytest.mark.parametrize("name", ["sums.npy", "done.npy"])

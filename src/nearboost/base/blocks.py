@@ -92,6 +92,7 @@ def keep_blocks(
     place = Path(folder)
     check_folder(place)
     place.mkdir(parents=True, exist_ok=True)
+    _refuse_strange(place)  # first: a writer leaves a lock
     with one_writer(place):
         block = _block_of(place, json.loads(json.dumps(dict(run))), n_rows, block)
         try:
@@ -108,13 +109,19 @@ def keep_blocks(
         yield kept
 
 
+def _refuse_strange(folder: Path) -> None:
+    """Refuse a folder of something else."""
+    names = sorted(one.name for one in folder.iterdir())
+    # A writer may be at work, or have been killed as it wrote down its run.
+    strange = next((name for name in names if name != "lock" and not name.startswith(f".{RUN}.")), None)
+    if strange is not None and RUN not in names:
+        raise ValueError(f"{folder} holds {strange}, which is of no run; give an empty folder, or a new one.")
+
+
 def _block_of(folder: Path, run: dict[str, Any], n_rows: int, block: int) -> int:
     """The size of the folder's blocks; that of a new run is written down."""
     file = folder / RUN
     if not file.exists():
-        strange = next((one.name for one in sorted(folder.iterdir()) if one.name not in ("lock",)), None)
-        if strange is not None:
-            raise ValueError(f"{folder} holds {strange}, which is of no run; give an empty folder, or a new one.")
         write_json(file, {"block": block, "n_rows": n_rows, "run": run})
         return block
     try:
