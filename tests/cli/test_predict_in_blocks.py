@@ -87,11 +87,11 @@ def test_a_full_disk_leaves_no_file(vectors, rows, tmp_path, blocks, ending, mon
     (tmp_path / "out").mkdir()
     real, calls = model.Model.predict_rows, []
 
-    def full(self, some):
+    def full(self, some, **options):
         calls.append(1)
         if len(calls) == 3:
             raise OSError(28, "No space left on device")
-        return real(self, some)
+        return real(self, some, **options)
 
     monkeypatch.setattr(model.Model, "predict_rows", full)
     said = refused("predict", vectors.model, tmp_path / "rows.npy", "--out", tmp_path / f"out/a.{ending}")
