@@ -42,17 +42,18 @@ class Answers:
     stack: NDArray[np.float64]
     coded: CodedRows
 
-    def kernel(self, X: NDArray[np.floating]) -> tuple[Rows, NDArray[np.floating]]:
+    def kernel(self, X: NDArray[np.floating]) -> tuple[Rows, NDArray[np.float64]]:
         """Queries in the metric, and their kernel rows."""
         rows: NDArray[np.floating] = self.scaling.apply(X)
         if self.components is not None:
             rows = self.components.apply(rows)
-        landmarks: NDArray[np.floating] = self.landmarks
-        matrix: NDArray[np.floating] = self.matrix
-        if matrix.shape[1] <= NARROW:  # rows may lie so close together that roundings decide who is the nearest
-            rows, landmarks, matrix = (one.astype(np.float64) for one in (rows, landmarks, matrix))
-        kernel = gaussian_kernel(rows[:, : landmarks.shape[1]], landmarks, self.gamma)
-        mapped = (kernel if self.of_kernel else rows[:, : len(matrix)]) @ matrix + self.offset
+        # The linear head's terms cancel: what float32 rounds off a kernel value would show in their sum.
+        seen = rows[:, : self.landmarks.shape[1]].astype(np.float64)
+        kernel = gaussian_kernel(seen, self.landmarks.astype(np.float64), self.gamma)
+        measured = kernel if self.of_kernel else rows[:, : len(self.matrix)]
+        # In few dimensions rows may lie so close together that roundings decide who is the nearest.
+        precision = np.float64 if self.matrix.shape[1] <= NARROW else np.float32
+        mapped = measured.astype(precision, copy=False) @ self.matrix.astype(precision, copy=False) + self.offset
         if self.coded.on_sphere:
             mapped = to_sphere(mapped)
         return mapped.astype(np.float32, copy=False), kernel
@@ -78,8 +79,8 @@ class Looks(NamedTuple):
     """Queries in the metric, their kernel rows, what the linear head says of them, and their codes."""
 
     mapped: Rows
-    kernel: NDArray[np.floating]
-    lines: NDArray[np.floating]
+    kernel: NDArray[np.float64]
+    lines: NDArray[np.float64]
     codes: Codes
 
 

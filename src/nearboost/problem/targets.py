@@ -203,7 +203,10 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Weights:
 
 def as_weights(sample_weight: ArrayLike, n_rows: int) -> Weights:
     """Sample weights as floats: finite, not negative, one per row."""
-    weights: NDArray[Any] = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights: NDArray[Any] = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight holds something other than numbers; give one number per sample.") from None
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
