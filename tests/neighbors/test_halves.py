@@ -7,8 +7,8 @@ from devices import needs_torch, on_devices
 from nearboost.base.device import open_device
 from nearboost.kernels import search as kernels
 from nearboost.neighbors import METRICS as METRICS_BY_NAME
-from nearboost.neighbors import NeighborSearch, halves, lanes, row_norms
-from nearboost.neighbors.gpu import smallest
+from nearboost.neighbors import NeighborSearch, halves, lanes, near, row_norms
+from nearboost.neighbors.gpu_tiles import smallest
 from nearboost.neighbors.halves import SINGLE
 from nearboost.neighbors.lanes import measure
 from neighbors.brute_force import lane_sum
@@ -69,7 +69,7 @@ def as_numbers(tensor):
 
 
 def found_scores(bounds, queries, rows):
-    return as_numbers(bounds.scores(bounds.products(queries, rows), rows))
+    return as_numbers(halves.scores_of(bounds.products(queries, rows), bounds.factor, rows.shares))
 
 
 def worst_scores(bounds, queries, rows):
@@ -203,3 +203,15 @@ def test_smallest_in_two_stages(n_columns, count, device):
         np.testing.assert_array_equal(as_numbers(values), expected.astype(np.float32))
         np.testing.assert_array_equal(as_numbers(given.gather(1, columns)), as_numbers(values))
         assert all(len(set(row)) == len(row) for row in columns.tolist())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.002, 0.3, 1.0])
+def test_bits_that_are_set_are_found(share):
+    import torch
+
+    expected = np.random.default_rng(0).random((37, 320)) < share
+    packed = torch.from_numpy(np.packbits(expected, axis=1, bitorder="little"))
+    lines, columns = near.set_bits(packed, expected.sum())
+    np.testing.assert_array_equal(np.stack([lines.numpy(), columns.numpy()]), np.nonzero(expected))
+    if share:
+        assert near.set_bits(packed, expected.sum() - 1) is None

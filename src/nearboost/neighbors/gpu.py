@@ -1,7 +1,7 @@
 """Exact search on a GPU: products in half precision rule rows out, float64 measures the rest.
 
 The same rows as `ExactSearch` finds, to the last bit: the same sums in the same order, and bounds that are never
-more than these. Rows come in blocks, queries in pieces, and their bounds in tiles that ``memory`` has room for.
+more than these. Rows come in blocks, queries in pieces, and their products in tiles that ``memory`` has room for.
 """
 
 import logging
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from nearboost.base.device import Tensor, device_memory, import_torch, load_ahead, open_device, to_device
 from nearboost.base.progress import progress_bar
 from nearboost.base.rows import RowSource
+from nearboost.neighbors import near
 from nearboost.neighbors.exact import Lists, cut
-from nearboost.neighbors.gpu_parts import Block, Queries, Room, Task
+from nearboost.neighbors.gpu_parts import WIDE, Block, Queries, Room, Task
+from nearboost.neighbors.gpu_tiles import Offering
 from nearboost.neighbors.halves import Bounds, Shadow, choose_bounds
-from nearboost.neighbors.lanes import largest_values, measure, row_norms
+from nearboost.neighbors.lanes import N_LANES, largest_values, row_norms
 from nearboost.neighbors.rows import MeasuredRows, TensorRows
-from nearboost.neighbors.ruler import METRICS, NO_ROW, powers_of_two
+from nearboost.neighbors.ruler import METRICS, powers_of_two
 
-FEWEST_PROPOSED = 16
-IN_ORDER = 128  # rows that are measured at a time where the proposed ones did not do
-NEIGHBOURING = 32  # columns that their least score stands for while the least of a tile are looked for
+BYTES_OF_A_FUSED_PAIR = 3 * 8 * N_LANES  # its sums in lanes, and what folding takes
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ class GPUSearch:
         largest = rows.largest / rows.unit
         self.bounds: Bounds = choose_bounds(rows.metric, rows.centre, rows.scale, largest, self.device)
         self.share_proved = float("nan")
+        self.kernels: Any = find_kernels(self.device)
         self._resident: list[Block] = []
 
     def search(
@@ -51,10 +52,13 @@ class GPUSearch:
         """See `SearchMethod`."""
         n_rows, n_features = self.source.shape
         sent = 0 if isinstance(self.rows, TensorRows) else self.source.dtype.itemsize  # tensors are there already
-        room = Room.of(self.memory, n_features, n_features * (sent + 2.0) + 32 + 12 * k, Q.n_rows, n_rows)
+        row_bytes = n_features * (sent + 2.0) + 32 + 12 * k
+        pair_bytes = None if self.kernels is near else BYTES_OF_A_FUSED_PAIR
+        room = Room.of(self.memory, n_features, row_bytes, Q.n_rows, n_rows, pair_bytes)
         lists, units, proved = Lists.empty(Q.n_rows, k), np.ones(Q.n_rows), np.ones(Q.n_rows, dtype=bool)
         crowded = len(np.unique(groups)) < len(groups)
-        task = Task(Q.as_stored(), groups, query_groups, room, crowded, lists, units, proved)
+        offering = Offering(self.bounds, self.rows.metric, self.kernels, room, crowded)
+        task = Task(Q.as_stored(), groups, query_groups, room, offering, lists, units, proved)
         itself = getattr(Q, "X", None) is self.rows.X
         with exact_products():
             (self._search_itself if itself and room.rows == n_rows else self._search_others)(task)
@@ -72,31 +76,31 @@ class GPUSearch:
                 for piece, queries in zip(pieces, loaded, strict=True):
                     queries.start(lists[piece], self.device)
                     for columns in cut(len(block.rows), room.columns):
-                        products = self.bounds.products(queries.shadow, block.shadow.part(columns))
-                        task.proved[piece] &= self._offer_tile(task, block, queries, products, columns)
-                    queries.finish(lists[piece])
+                        task.offering.offer(block, queries, slice(0, len(queries.given)), columns)
+                    task.offering.finish(block, queries)
+                    queries.finish(lists[piece], task.proved[piece])
                     task.units[piece] = queries.units.cpu().numpy()
                     advance()
 
     def _search_itself(self, task: Task) -> None:
-        """Rows that are all on the device, to each other: each product serves both of a pair of pieces."""
+        """Rows that are all on the device, to each other: each product serves both of a pair.
+
+        The squares on the diagonal come first: they fill the lists.
+        """
         (block,) = self._blocks(task)
+        queries = self._rows_as_queries(task, block)
+        queries.start(task.lists, self.device)
         pieces = list(cut(len(block.rows), task.room.side))
-        everyone = [self._queries_of(task, block, piece) for piece in pieces]
-        for piece, queries in zip(pieces, everyone, strict=True):
-            queries.start(task.lists[piece], self.device)
-        with progress_bar("Searching neighbours", len(pieces) ** 2, self.rows.verbose) as advance:
-            for at, (one, queries) in enumerate(zip(pieces, everyone, strict=True)):
-                for other, others in zip(pieces[at:], everyone[at:], strict=True):
-                    products = self.bounds.products(queries.shadow, others.shadow)
-                    task.proved[one] &= self._offer_tile(task, block, queries, products, other)
-                    advance()
-                    if other != one:
-                        turned = products.T.contiguous()
-                        task.proved[other] &= self._offer_tile(task, block, others, turned, one)
-                        advance()
-        for piece, queries in zip(pieces, everyone, strict=True):
-            queries.finish(task.lists[piece])
+        tiles = [(piece, piece) for piece in pieces]
+        for piece in pieces:
+            beyond = cut(len(block.rows) - piece.stop, WIDE * task.room.side)
+            tiles += [(piece, slice(piece.stop + part.start, piece.stop + part.stop)) for part in beyond]
+        with progress_bar("Searching neighbours", len(tiles), self.rows.verbose) as advance:
+            for piece, others in tiles:
+                task.offering.offer(block, queries, piece, others, mutual=others != piece)
+                advance()
+        task.offering.finish(block, queries)
+        queries.finish(task.lists, task.proved)
         task.units[:] = self.rows.unit
 
     def _blocks(self, task: Task) -> Iterator[Block]:
@@ -115,8 +119,7 @@ class GPUSearch:
         if self.rows.metric == "cosine":
             norms = to_device(self.rows.norms[part], self.device)
         shadows = []
-        for at in range(0, len(rows), room.pairs):
-            some = slice(at, at + room.pairs)
+        for some in cut(len(rows), room.casts):
             divisors = rows.new_tensor(self.rows.unit, dtype=torch.float64) if norms is None else norms[some, None]
             shadows.append(self.bounds.cast(rows[some].double() / divisors))
         shadow = shadows[0] if len(shadows) == 1 else Shadow(*map(torch.cat, zip(*shadows, strict=True)))
@@ -134,12 +137,10 @@ class GPUSearch:
             placed = given.double() / given.new_tensor(rows.unit, dtype=import_torch().float64)
         return self._prepared(given, norms, units, self.bounds.cast(placed), task.query_groups[piece])
 
-    def _queries_of(self, task: Task, block: Block, piece: slice) -> Queries:
-        """Rows of a block as queries, without a copy."""
-        norms = None if block.norms is None else block.norms[piece]
-        units = np.full(piece.stop - piece.start, self.rows.unit)
-        shadow = block.shadow.part(piece)
-        return self._prepared(block.rows[piece], norms, units, shadow, task.query_groups[piece])
+    def _rows_as_queries(self, task: Task, block: Block) -> Queries:
+        """The rows of a block as queries, without a copy."""
+        units = np.full(len(block.rows), self.rows.unit)
+        return self._prepared(block.rows, block.norms, units, block.shadow, task.query_groups)
 
     def _prepared(
         self, given: Tensor, norms: Tensor | None, units: NDArray[np.float64], shadow: Shadow, groups: Any
@@ -148,84 +149,19 @@ class GPUSearch:
         gains = import_torch().where(shadow.shares == -np.inf, 1.0, gains)
         return Queries(given, norms, to_device(units, self.device), shadow, gains, to_device(groups, self.device))
 
-    def _offer_tile(
-        self, task: Task, block: Block, queries: Queries, products: Tensor, columns: slice
-    ) -> NDArray[np.bool_]:
-        """Offer some rows of a block to the queries; says whose lists those that were proposed have proved."""
-        torch, at, first = import_torch(), columns.start, block.first + columns.start
-        scores = self.bounds.scores(products, block.shadow.part(columns))
-        everyone = torch.arange(len(queries.given), device=self.device)
-        if task.crowded:
-            scores.masked_fill_(~self._allowed(block, queries, everyone[:, None], columns), np.inf)
-        values, proposed = smallest(scores, max(FEWEST_PROPOSED, 2 * queries.rows.shape[1] + 2))
-        near = queries.wanted(everyone, values, proposed + first)
-        self._offer(task, block, queries, everyone, proposed + at, near)
-        # Where the last of the proposed may be wanted, those after it may be as well.
-        more = queries.wanted(everyone, values[:, -1:], torch.full_like(proposed[:, -1:], first))[:, 0]
-        if proposed.shape[1] == scores.shape[1]:
-            more[:] = False
-        which = more.nonzero()[:, 0]
-        if len(which):
-            left = scores[which].scatter_(1, proposed[which], np.inf)
-            self._offer_in_order(task, block, queries, which, left, at)
-        return np.asarray(~more.cpu().numpy())
 
-    def _offer_in_order(
-        self, task: Task, block: Block, queries: Queries, which: Tensor, scores: Tensor, at: int
-    ) -> None:
-        """Offer every row that its score does not rule out, the lower numbers first; some at a time."""
-        torch = import_torch()
-        columns = torch.arange(scores.shape[1], device=self.device)
-        while len(which):
-            near = queries.wanted(which, scores, columns + block.first + at)
-            keys, found = smallest(torch.where(near, columns.float(), np.inf), IN_ORDER)
-            self._offer(task, block, queries, which, found + at, keys < np.inf)
-            scores.scatter_(1, found, np.inf)
-            more = keys[:, -1] < np.inf
-            which, scores = which[more], scores[more]
+def find_kernels(device: Any) -> Any:
+    """What finds and measures pairs: kernels of Triton where it compiles for a GPU, else PyTorch's operations."""
+    if device.type != "cuda":
+        return near
+    try:
+        from nearboost.neighbors import fused
 
-    def _offer(
-        self, task: Task, block: Block, queries: Queries, which: Tensor, columns: Tensor, near: Tensor
-    ) -> None:
-        """Measure the rows in these columns of the block that are ``near`` and allowed, and keep the nearest."""
-        torch = import_torch()
-        near = near & self._allowed(block, queries, which[:, None], columns)
-        sums = torch.full(columns.shape, np.inf, dtype=torch.float64, device=self.device)
-        lines, places = near.nonzero(as_tuple=True)
-        for pairs in cut(len(lines), task.room.pairs):
-            line, place = lines[pairs], places[pairs]
-            column, query = columns[line, place], which[line]
-            divisors = queries.units[query] if queries.scaled else None
-            if block.norms is not None:
-                divisors = block.norms[column]
-            sums[line, place] = measure(block.rows[column], queries.measured(query), divisors, self.rows.metric)
-        queries.keep(which, sums, torch.where(near, (columns + block.first).int(), NO_ROW))
-
-    def _allowed(self, block: Block, queries: Queries, which: Tensor, columns: Any) -> Any:
-        """Whether rows in these columns are of other groups than the query."""
-        if block.groups is None:
-            return True
-        groups = queries.groups[which]
-        return (groups < 0) | (groups != block.groups[columns])
-
-
-def smallest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The least scores of each query in rising order, and their columns; of equal ones any.
-
-    They are among the neighbouring columns whose least scores are least: one pass, and little is left to sort.
-    """
-    n_queries, n_columns = scores.shape
-    count, n_groups = min(count, n_columns), n_columns // NEIGHBOURING
-    if n_groups < 4 * count:
-        return scores.topk(count, largest=False)
-    torch, whole = import_torch(), n_groups * NEIGHBOURING
-    groups = scores[:, :whole].unflatten(1, (n_groups, NEIGHBOURING)).amin(2).topk(count, largest=False).indices
-    within = torch.arange(NEIGHBOURING, device=scores.device)
-    columns = (NEIGHBOURING * groups[:, :, None] + within).flatten(1)
-    rest = torch.arange(whole, n_columns, device=scores.device).expand(n_queries, -1)
-    columns = torch.cat([columns, rest], 1)
-    best = scores.gather(1, columns).topk(count, largest=False)
-    return best.values, columns.gather(1, best.indices)
+        fused.try_on(device)
+    except Exception as error:  # Triton is not there for all systems, needs a C compiler, fails in its own ways
+        log.info("No kernels of Triton, so search takes several times as long: %s", error)
+        return near
+    return fused
 
 
 @contextmanager

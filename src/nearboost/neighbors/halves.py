@@ -1,7 +1,7 @@
 """Lower bounds of distances on a device, from products in half precision or, for L1, from float32 sums.
 
-docs/design/gpu.md derives them. A distance is bounded by ``scores``, a matrix, plus ``bases`` of the queries; rows
-and queries are treated alike.
+docs/design/gpu.md derives them. A distance is bounded by the score of a pair, which is the row's share plus
+``factor`` times what both have in common, plus the query's share; rows and queries are treated alike.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +17,7 @@ BELOW = 2.0**-13  # more than a product of norms near TOP can lose below the ran
 TOP = 2.0**7  # most that the norm of a row becomes: products then stay below 2¹⁵
 FAR = 2.0**8  # a query of a larger norm has no bounds
 FAR_L1 = 2.0**60
+NO_LIMIT = float(np.finfo(np.float32).max)  # what infinity is rounded to
 UNDERFLOW = 2.0**-120
 
 
@@ -36,15 +37,13 @@ class Bounds(Protocol):
 
     power: int
     scale: float
+    factor: float  # of a product in a score
 
     def cast(self, placed: Tensor) -> Shadow:
         """The shadow of rows in float64."""
 
     def products(self, queries: Shadow, rows: Shadow) -> Tensor:
         """What a pair has in common, the same for rows of each other."""
-
-    def scores(self, products: Tensor, rows: Shadow) -> Tensor:
-        """Bounds without the queries' shares, in float32."""
 
 
 def choose_bounds(metric: str, centre: Any, scale: float, largest: float, device: Any) -> Bounds:
@@ -58,7 +57,7 @@ def choose_bounds(metric: str, centre: Any, scale: float, largest: float, device
 class HalfBounds:
     """|x − q|² ≥ share(x) + share(q) − 2 x̂q̂, where x̂q̂ is a product of halves, rounded to half."""
 
-    power = 2
+    power, factor = 2, -2.0
 
     def __init__(self, centre: Any, scale: float, device: Any) -> None:
         torch = import_torch()
@@ -83,15 +82,11 @@ class HalfBounds:
         """See `Bounds`."""
         return queries.rows @ rows.rows.T
 
-    def scores(self, products: Tensor, rows: Shadow) -> Tensor:
-        """See `Bounds`."""
-        return rounded_down(rows.shares).sub(products, alpha=2)
-
 
 class SingleBounds:
     """Σ|x − q| ≥ Σ|x̂ − q̂| less what the casts to float32 moved, and the rounding of the sum."""
 
-    power = 1
+    power, factor = 1, 1.0
 
     def __init__(self, centre: Any, scale: float, device: Any) -> None:
         torch = import_torch()
@@ -113,9 +108,10 @@ class SingleBounds:
         """See `Bounds`."""
         return import_torch().cdist(queries.rows, rows.rows, p=1).mul_(max(1 - self._loss, 0.0))
 
-    def scores(self, products: Tensor, rows: Shadow) -> Tensor:
-        """See `Bounds`."""
-        return products + rounded_down(rows.shares)
+
+def scores_of(products: Tensor, factor: float, shares: Tensor) -> Tensor:
+    """Bounds without the queries' shares, in float32."""
+    return rounded_down(shares).add(products, alpha=factor)
 
 
 def rounded_down(numbers: Tensor) -> Tensor:
@@ -127,4 +123,4 @@ def rounded_down(numbers: Tensor) -> Tensor:
 
 def rounded_up(numbers: Tensor) -> Tensor:
     """float64 numbers in float32, never smaller but finite."""
-    return (-rounded_down(-numbers)).clamp_(max=float(np.finfo(np.float32).max))
+    return (-rounded_down(-numbers)).clamp_(max=NO_LIMIT)

@@ -14,11 +14,16 @@ N_LANES = 32
 
 
 def lane_sums(terms: Tensor) -> Tensor:
-    """Sums of rows in float64: feature f is summed in lane f % 32, and the lanes are folded in halves."""
+    """Sums of rows in float64: feature f is summed in lane f % 32, then over the lanes."""
     lanes = terms.new_zeros(len(terms), N_LANES)
     for start in range(0, terms.shape[1], N_LANES):
         part = terms[:, start : start + N_LANES]
         lanes[:, : part.shape[1]] += part
+    return fold(lanes)
+
+
+def fold(lanes: Tensor) -> Tensor:
+    """The sums of all lanes, folded in halves."""
     while lanes.shape[1] > 1:
         half = lanes.shape[1] // 2
         lanes = lanes[:, :half] + lanes[:, half:]
