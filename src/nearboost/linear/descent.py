@@ -148,8 +148,9 @@ def descend_part(
     steps = state.schedule.steps(state.n_steps, n_batches).astype(dtype)
     state.n_steps += n_batches
     if is_tensor(part.Z):
-        own = tensors.Memberships(members.indptr, members.indices, part.rows, part.Z.device)
-        some = tensors.Memberships(chosen[0], chosen[1], part.rows, part.Z.device) if len(chosen[0]) else None
+        whose = part.rows, state.V.shape[1], part.Z.device
+        own = tensors.Memberships(members.indptr, members.indices, *whose)
+        some = tensors.Memberships(chosen[0], chosen[1], *whose) if len(chosen[0]) else None
         rest = (problem.weights[part.rows], state.objective, state.V, state.metric.values.astype(dtype))
         return tensors.descend(part.Z, part.places, own, some, *rest, steps, size, every, state.total)
     labels = (part.rows, members.indptr, members.indices, *chosen, problem.weights, state.objective.code, state.V)

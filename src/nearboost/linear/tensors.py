@@ -4,6 +4,7 @@ All else is the same code for a device as for the CPU: what is chosen, when step
 """
 
 from collections.abc import Callable
+from threading import Lock
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -16,25 +17,32 @@ from nearboost.base.rows import RowSource
 from nearboost.linear.coordinates import Eigenvectors
 from nearboost.linear.objectives import Objective
 
+WORTH_RECORDING = 32  # steps
+RECORDING = Lock()
+
 
 class Memberships:
-    """Pairs of a row and a class, for rows in the order of some steps."""
+    """The classes of rows in the order of some steps: as many for each, filled up with one that is no class."""
 
     def __init__(
-        self, starts: NDArray[np.integer], classes: NDArray[np.integer], rows: NDArray[np.int64], device: Any
+        self,
+        starts: NDArray[np.integer],
+        classes: NDArray[np.integer],
+        rows: NDArray[np.int64],
+        none: int,
+        device: Any,
     ) -> None:
         counts = np.diff(starts)[rows]
-        self._ends = np.concatenate([[0], np.cumsum(counts)])
-        places = np.arange(self._ends[-1]) + np.repeat(starts[rows] - self._ends[:-1], counts)
-        self._lines = to_device(np.repeat(np.arange(len(rows)), counts), device)
-        self._columns = to_device(classes[places].astype(np.int64), device)
+        ends = np.cumsum(counts)
+        places = np.arange(ends[-1]) + np.repeat(starts[rows] - (ends - counts), counts)
+        columns = np.full((len(rows), max(1, counts.max())), none, dtype=np.int64)
+        columns[np.arange(columns.shape[1]) < counts[:, np.newaxis]] = classes[places]
+        self._columns = to_device(columns, device)
 
-    def matrix(self, first: int, scores: Tensor) -> Tensor:
-        """1 for the pairs of the rows from the first on, as many as there are scores; 0 for all others."""
-        some = slice(int(self._ends[first]), int(self._ends[first + len(scores)]))
-        matrix = import_torch().zeros_like(scores)
-        matrix[self._lines[some] - first, self._columns[some]] = 1.0
-        return matrix
+    def matrix(self, lines: Tensor, scores: Tensor) -> Tensor:
+        """1 for these rows and their classes, 0 for all others; one column for each of the scores."""
+        matrix = scores.new_zeros(len(scores), scores.shape[1] + 1)
+        return matrix.scatter_(1, self._columns[lines], 1.0)[:, :-1]
 
 
 def descend(
@@ -55,24 +63,52 @@ def descend(
     torch, device = import_torch(), Z.device
     order, weight = to_device(places, device), to_device(weights.astype(V.dtype), device)[:, None]
     moved, rates = to_device(V.copy(), device), to_device(np.ascontiguousarray(metric), device)
-    summed = to_device(total.copy(), device)
+    summed, lengths = to_device(total.copy(), device), to_device(np.ascontiguousarray(steps), device)
     loss = torch.zeros((), dtype=torch.float64, device=device)
-    counted = torch.zeros_like(loss)
-    for number, step in enumerate(steps.tolist()):
-        batch = slice(number * size, min((number + 1) * size, len(places)))
-        block = Z[order[batch], : len(V)]
+    counted, number = torch.zeros_like(loss), torch.zeros(1, dtype=torch.int64, device=device)
+    batch = torch.arange(size, device=device)
+
+    def step(lines: Tensor) -> None:
+        """One step; where it stands is told by tensors, so that it is the same work each time."""
+        block, share = Z[order[lines], : len(V)], weight[lines]
         scores = block @ moved
-        own = members.matrix(batch.start, scores)
-        wanted = None if chosen is None else chosen.matrix(batch.start, scores)
-        slopes, losses = slopes_and_losses(objective, scores, own, wanted)
-        if number % every == 0:
-            loss += (weight[batch] * losses).sum(dtype=torch.float64)
-            counted += weight[batch].sum(dtype=torch.float64)
-        moved += step * rates * (block.T @ (weight[batch] * slopes))
+        wanted = None if chosen is None else chosen.matrix(lines, scores)
+        slopes, losses = slopes_and_losses(objective, scores, members.matrix(lines, scores), wanted)
+        measured = (number % every == 0).double()
+        loss.add_((share * losses).sum(dtype=torch.float64) * measured[0])
+        counted.add_(share.sum(dtype=torch.float64) * measured[0])
+        moved.add_(lengths.index_select(0, number) * rates * (block.T @ (share * slopes)))
         if len(total):
-            summed += moved
+            summed.add_(moved)
+        number.add_(1)
+        lines.add_(size)
+
+    n_whole, rest = divmod(len(places), size)
+    repeat(lambda: step(batch), n_whole, device)
+    if rest:
+        step(batch[:rest])
     V[:], total[:] = moved.cpu().numpy(), summed.cpu().numpy()
     return float(loss), float(counted)
+
+
+def repeat(work: Callable[[], None], times: int, device: Any) -> None:
+    """Work that is the same each time. A GPU, whose kernels take longer to start than to run, records it once."""
+    if device.type != "cuda" or times < WORTH_RECORDING:
+        for _ in range(times):
+            work()
+        return
+    cuda = import_torch().cuda
+    stream, graph = cuda.Stream(device), cuda.CUDAGraph()
+    stream.wait_stream(cuda.current_stream(device))
+    with cuda.stream(stream):
+        work()  # libraries open what they need
+        with RECORDING:  # of other threads' work nothing is recorded, but one records at a time
+            graph.capture_begin(capture_error_mode="thread_local")
+            work()
+            graph.capture_end()
+        for _ in range(times - 1):
+            graph.replay()
+        stream.synchronize()
 
 
 def slopes_and_losses(
