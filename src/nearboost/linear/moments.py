@@ -246,10 +246,13 @@ def _through_rows(
 
 def _search(moment: Moment, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Subspace iteration from a fixed random start, then the eigenpairs within the subspace."""
+    from scipy.linalg import lu
+
     width = min(moment.n_features, rank + max(8, round(SPARE * rank)))
     directions = np.random.default_rng(0).standard_normal((moment.n_features, width)).astype(moment.dtype)
-    for _ in range(ROUNDS):
-        directions = np.linalg.qr(moment.times(directions))[0]
+    for _ in range(ROUNDS - 1):  # L of LU spans the same as Q of QR, in a sixth of the time
+        directions = lu(moment.times(directions), permute_l=True, overwrite_a=True, check_finite=False)[0]
+    directions = np.linalg.qr(moment.times(directions))[0]
     within = directions.T @ moment.times(directions)
     values, turn = np.linalg.eigh((within + within.T) / 2)
     return values[-rank:].astype(np.float64), (directions @ turn[:, -rank:]).astype(np.float64)

@@ -77,7 +77,8 @@ class Training:
     def choose(self, start: Setting, free: set[str]) -> Choice:
         """Choose what is free, on rows held out."""
         start, free = self.method.narrowed(self.coordinates[start.scaling], start, free)
-        choice = Choice(start.within(self._moments), *self._deal())
+        held_out = free or self.recipe.judged or self.recipe.early_stopping
+        choice = Choice(start.within(self._moments), *(self._deal() if held_out else ([], [])))
         if free and choice.deciding:
             choice = self._try_settings(choice, start, free)
         self._tick("choice")
