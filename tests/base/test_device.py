@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from devices import needs_torch
+from devices import needs_torch, on_devices
 from nearboost.base.device import (
     check_one_device,
     is_device_name,
@@ -138,8 +138,9 @@ def test_arrays_travel_as_they_are():
     assert not is_tensor(mapped)
 
 
-def test_loading_ahead_keeps_the_order_and_tells_errors():
-    loaded = []
+@on_devices
+def test_loading_ahead_keeps_the_order_and_tells_errors(device):
+    loaded, device = [], open_device(device)
 
     def load(piece):
         loaded.append(piece)
@@ -147,12 +148,25 @@ def test_loading_ahead_keeps_the_order_and_tells_errors():
             raise ValueError("no third")
         return 10 * piece
 
-    assert list(load_ahead(load, [])) == []
-    ahead = load_ahead(load, range(5))
+    assert list(load_ahead(load, [], device)) == []
+    ahead = load_ahead(load, range(5), device)
     assert [next(ahead) for _ in range(3)] == [0, 10, 20]
     with pytest.raises(ValueError, match="no third"):
         next(ahead)
     assert loaded == [0, 1, 2, 3, 4]
+
+
+@on_devices
+def test_pieces_that_are_worked_on_late_are_not_written_over(device):
+    """On a GPU the work on a piece is only queued when the next but one takes its memory."""
+    device, rows = open_device(device), np.arange(40 * 250_000, dtype=np.float64).reshape(40, -1)
+    totals = []
+    for piece in load_ahead(lambda number: to_device(rows[number], device), range(40), device):
+        late = piece
+        for _ in range(50):
+            late = late + 0.0
+        totals.append(late.sum())
+    np.testing.assert_array_equal([float(total) for total in totals], rows.sum(axis=1))
 
 
 def test_torch_is_imported_only_when_asked_for():

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -111,13 +112,40 @@ def to_device(block: NDArray[Any] | Tensor, device: Any) -> Tensor:
     return block.to(device)
 
 
-def load_ahead(load: Callable[[Piece], Loaded], pieces: Iterable[Piece]) -> Iterator[Loaded]:
-    """``load`` of each piece, in order; the next is loaded while the present one is worked on."""
+def load_ahead(load: Callable[[Piece], Loaded], pieces: Iterable[Piece], device: Any) -> Iterator[Loaded]:
+    """``load`` of each piece, in order; the next is loaded while the present one is worked on.
+
+    On a GPU a stream of its own carries what is loaded, beside the work. The memory of a piece goes to the next
+    but one, so the work on it must be done by then.
+    """
+    cuda = import_torch().cuda if device.type == "cuda" else None
+    stream = None if cuda is None else cuda.Stream(device)
+
+    def finished(piece: Piece) -> Loaded:
+        if cuda is None or stream is None:
+            return load(piece)
+        with cuda.stream(stream):
+            loaded = load(piece)
+            stream.synchronize()
+        return loaded
+
     with ThreadPoolExecutor(1) as pool:
         coming = None
         for piece in pieces:
-            present, coming = coming, pool.submit(load, piece)
+            if cuda is not None:
+                cuda.current_stream(device).synchronize()
+            present, coming = coming, pool.submit(finished, piece)
             if present is not None:
                 yield present.result()
         if coming is not None:
             yield coming.result()
+
+
+@contextmanager
+def working_on(device: Any) -> Iterator[None]:
+    """Make a GPU the one that is meant by whoever does not name it."""
+    if device.type == "cuda":
+        with import_torch().cuda.device(device):
+            yield
+    else:
+        yield

@@ -155,7 +155,7 @@ def second_moment(
     torch = import_torch()
     width = rows.n_features + intercept
     total = torch.zeros((width, width), dtype=torch.float64, device=device)
-    loaded = load_ahead(lambda piece: as_type(rows.on(device, piece), dtype), pieces)
+    loaded = load_ahead(lambda piece: as_type(rows.on(device, piece), dtype), pieces, device)
     for block, share in zip(loaded, shares, strict=True):
         factors = to_device(share.astype(dtype), device)[:, None]
         weighted = block * (factors * scale)
@@ -173,7 +173,7 @@ def project(
     vectors = to_device(coordinates.vectors.astype(rows.dtype), device)
     Z = torch.empty((len(ids), vectors.shape[1]), dtype=vectors.dtype, device=device)
     starts = range(0, len(ids), at_once)
-    loaded = load_ahead(lambda start: rows.on(device, ids[start : start + at_once]), starts)
+    loaded = load_ahead(lambda start: rows.on(device, ids[start : start + at_once]), starts, device)
     for start, block in zip(starts, loaded, strict=True):
         own = Z[start : start + at_once]
         torch.mm(block, vectors[: block.shape[1]], out=own)

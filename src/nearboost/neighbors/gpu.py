@@ -12,7 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.device import Tensor, device_memory, import_torch, load_ahead, open_device, to_device
+from nearboost.base.device import (
+    Tensor,
+    device_memory,
+    import_torch,
+    load_ahead,
+    open_device,
+    to_device,
+    working_on,
+)
 from nearboost.base.progress import progress_bar
 from nearboost.base.rows import RowSource
 from nearboost.neighbors import near
@@ -60,7 +68,7 @@ class GPUSearch:
         offering = Offering(self.bounds, self.rows.metric, self.kernels, room, crowded)
         task = Task(Q.as_stored(), groups, query_groups, room, offering, lists, units, proved)
         itself = getattr(Q, "X", None) is self.rows.X
-        with exact_products():
+        with working_on(self.device), exact_products():
             (self._search_itself if itself and room.rows == n_rows else self._search_others)(task)
         self.share_proved = float(proved.mean()) if len(proved) else float("nan")
         log.info("%.2f%% of %d lists were proved by the rows proposed.", 100 * self.share_proved, len(proved))
@@ -72,7 +80,7 @@ class GPUSearch:
         pieces, n_blocks = list(cut(task.Q.n_rows, room.queries)), -(-self.source.n_rows // room.rows)
         with progress_bar("Searching neighbours", n_blocks * len(pieces), self.rows.verbose) as advance:
             for block in self._blocks(task):
-                loaded = load_ahead(lambda piece: self._queries(task, piece), pieces)
+                loaded = load_ahead(lambda piece: self._queries(task, piece), pieces, self.device)
                 for piece, queries in zip(pieces, loaded, strict=True):
                     queries.start(lists[piece], self.device)
                     for columns in cut(len(block.rows), room.columns):
@@ -109,7 +117,7 @@ class GPUSearch:
         parts = list(cut(self.source.n_rows, room.rows))
         if len(parts) == 1 and not self._resident:
             self._resident = [self._block(parts[0], room)]
-        blocks = self._resident or load_ahead(lambda part: self._block(part, room), parts)
+        blocks = self._resident or load_ahead(lambda part: self._block(part, room), parts, self.device)
         for part, block in zip(parts, blocks, strict=True):
             yield block._replace(groups=to_device(groups[part], self.device)) if len(groups) else block
 
@@ -157,7 +165,8 @@ def find_kernels(device: Any) -> Any:
     try:
         from nearboost.neighbors import fused
 
-        fused.try_on(device)
+        with working_on(device):
+            fused.try_on(device)
     except Exception as error:  # Triton is not there for all systems, needs a C compiler, fails in its own ways
         log.info("No kernels of Triton, so search takes several times as long: %s", error)
         return near
