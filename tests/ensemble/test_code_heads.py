@@ -96,8 +96,7 @@ def test_a_class_whose_rows_are_all_left_out_is_never_read_beyond(size):
     rows = (np.random.default_rng(0).normal(size=(48, 3)) * size).astype(np.float32)
     coded = CodedRows(rows, np.repeat([0, 1, 2], [20, 26, 2]), 3, np.ones(48))
     gaps, n_last = coded._by_class.gaps, 2
-    scores, picks = np.empty((1, kernels.LANES), dtype=np.float32), np.zeros((1, len(coded.terms)), dtype=np.int32)
-    own = np.zeros(n_last, dtype=np.int32)
-    kernels.take_allowed(coded.halves(rows)[46, 46:], own, 0, scores[0])
-    kernels.pick_rows(scores, gaps.values, gaps.places[2], gaps.strides[2], coded.terms, picks)
+    scores = np.full((1, kernels.LANES), kernels.FAR, dtype=np.float32)
+    picks = np.zeros((1, 1, len(coded.terms)), dtype=np.int32)
+    kernels.pick_rows(scores, 1, gaps.values, gaps.places[2], gaps.strides[2], coded.terms, picks, 0, 0)
     assert picks.max() < n_last

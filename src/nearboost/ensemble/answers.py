@@ -1,17 +1,18 @@
 """What has been learned, as three scores of a query and their sum."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.ensemble.code_heads import NARROW, CodedRows, Codes, to_sphere
+from nearboost.ensemble.code_heads import CodedRows, Codes, to_sphere
+from nearboost.ensemble.products import Factor
 from nearboost.ensemble.scaling import Components, Scaling
 from nearboost.ensemble.stacking import centred
-from nearboost.metric.landmarks import gaussian_kernel
+from nearboost.metric.landmarks import kernel_from_products, squared_lengths
 
-LEAST_QUERIES = 16  # that products are made of
 HEADS = ("vote", "residual", "linear")
 Rows = NDArray[np.float32]
 
@@ -42,30 +43,33 @@ class Answers:
     stack: NDArray[np.float64]
     coded: CodedRows
 
-    def kernel(self, X: NDArray[np.floating]) -> tuple[Rows, NDArray[np.float64]]:
+    @cached_property
+    def _factors(self) -> "Factors":
+        return Factors(
+            Factor(self.landmarks.T),
+            squared_lengths(self.landmarks),
+            Factor(self.matrix),
+            self.linear.astype(np.float64),
+        )
+
+    def kernel(self, X: NDArray[np.floating]) -> tuple[Rows, Rows]:
         """Queries in the metric, and their kernel rows."""
-        rows: NDArray[np.floating] = self.scaling.apply(X)
+        factors, rows = self._factors, self.scaling.apply(X)
         if self.components is not None:
             rows = self.components.apply(rows)
-        # The linear head's terms cancel: what float32 rounds off a kernel value would show in their sum.
-        seen = rows[:, : self.landmarks.shape[1]].astype(np.float64)
-        kernel = gaussian_kernel(seen, self.landmarks.astype(np.float64), self.gamma)
-        measured = kernel if self.of_kernel else rows[:, : len(self.matrix)]
-        # In few dimensions rows may lie so close together that roundings decide who is the nearest.
-        precision = np.float64 if self.matrix.shape[1] <= NARROW else np.float32
-        mapped = measured.astype(precision, copy=False) @ self.matrix.astype(precision, copy=False) + self.offset
-        if self.coded.on_sphere:
-            mapped = to_sphere(mapped)
-        return mapped.astype(np.float32, copy=False), kernel
+        seen = rows[:, : self.landmarks.shape[1]]
+        products = factors.landmarks.after(2 * self.gamma * seen)
+        kernel = kernel_from_products(products, squared_lengths(seen), factors.lengths, self.gamma)
+        mapped = factors.matrix.after(kernel if self.of_kernel else rows[:, : len(self.matrix)])
+        mapped += self.offset
+        return to_sphere(mapped) if self.coded.on_sphere else mapped, kernel
 
     def look_at(self, X: NDArray[np.floating]) -> "Looks":
         """Queries as the heads see them."""
-        n_queries = len(X)
-        mapped, kernel = self.kernel(in_company(X))
-        halves, lines = self.coded.halves(mapped), kernel @ self.linear
-        nobody = np.zeros(len(self.coded.rows), dtype=np.int32), np.full(n_queries, -1, dtype=np.int32)
-        codes = self.coded.code(halves[:n_queries], *nobody)
-        return Looks(mapped[:n_queries], kernel[:n_queries], lines[:n_queries], codes)
+        mapped, kernel = self.kernel(X)
+        nobody = np.zeros(len(self.coded.rows), dtype=np.int32), np.full(len(X), -1, dtype=np.int32)
+        codes = self.coded.code(self.coded.halves(mapped), *nobody)
+        return Looks(mapped, kernel, kernel @ self._factors.linear, codes)
 
     def scores(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """The weighted sum of the heads, one column for each class; 0 on average over classes."""
@@ -75,16 +79,19 @@ class Answers:
         return scores
 
 
+class Factors(NamedTuple):
+    """What queries are multiplied by."""
+
+    landmarks: Factor
+    lengths: Rows  # |l|² of the landmarks
+    matrix: Factor
+    linear: NDArray[np.float64]  # whose terms cancel: they are added up in float64
+
+
 class Looks(NamedTuple):
     """Queries in the metric, their kernel rows, what the linear head says of them, and their codes."""
 
     mapped: Rows
-    kernel: NDArray[np.float64]
+    kernel: Rows
     lines: NDArray[np.float64]
     codes: Codes
-
-
-def in_company(X: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Queries, the last one repeated where they are few: products of one row are rounded in another way."""
-    missing = LEAST_QUERIES - len(X)
-    return X if missing <= 0 else np.concatenate([X, np.repeat(X[-1:], missing, axis=0)])

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.ensemble.products import Factor
+from nearboost.metric.landmarks import squared_lengths
+
 REGULARIZATION, N_TERMS = 0.3, 12
 ON_SPHERE = 0.1  # the regularization there: what tells rows of one length apart is finer
 MOST_FOR_ALL = 1_500  # rows; beyond, the vote is among the nearest
@@ -103,7 +106,8 @@ class CodedRows:
         groups = groups[self.order]
         voters, _ = self._all_rows.code(halves, groups, own_groups)
         members, squares = self._by_class.code(halves, groups, own_groups)
-        return Codes(voters[:, 0], members, squares)
+        firsts = self.starts[:-1, np.newaxis].astype(np.int32)
+        return Codes(voters[:, 0], np.where(members < 0, members, members + firsts), squares)
 
     def scores(self, codes: Codes) -> tuple[Rows, Rows]:
         """Vote and residual, one column for each class."""
@@ -188,25 +192,27 @@ class Measured:
     """Rows that others are measured from: half squared distances, at most FARTHEST."""
 
     def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        self._columns = np.ascontiguousarray(rows.T) if rows.shape[1] <= NARROW else None
+        narrow = rows.shape[1] <= NARROW
+        self._columns = np.ascontiguousarray(rows.T) if narrow else None
+        self._factor = None if narrow else Factor(rows.T)
         self._norms = half_norms(rows)
 
     def halves(self, Q: Rows, out: Rows) -> Rows:
         """½|q − x|²: from differences where features are few, as rows may lie close together then."""
         from nearboost.kernels import class_codes as kernels
 
-        if self._columns is not None:
+        if self._factor is None:
             kernels.halves_from_differences(Q, self._columns, FARTHEST, out)
         else:
-            np.matmul(Q, self.rows.T, out=out)
+            self._factor.after(Q, out)
             kernels.halves_from_products(out, half_norms(Q), self._norms, FARTHEST)
         return out
 
 
 def half_norms(rows: Rows) -> Rows:
     """½|x|²."""
-    norms: Rows = 0.5 * np.einsum("ij,ij->i", rows, rows)
+    norms: Rows = squared_lengths(rows)
+    norms *= 0.5
     return norms
 
 

@@ -1,12 +1,14 @@
 """Scales of features that nobody has to choose: one for all, one for each, or normal scores of ranks."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nearboost.ensemble.products import Factor
 from nearboost.neighbors import largest_values, powers_of_two
 
 N_KNOTS = 200
@@ -128,7 +130,11 @@ class Components:
 
     def apply(self, X: Rows) -> Rows:
         """Rows in these components."""
-        return np.matmul(X - self.mean, self.matrix, dtype=np.float32)
+        return self._factor.after(X - self.mean)
+
+    @cached_property
+    def _factor(self) -> Factor:
+        return Factor(self.matrix)
 
 
 def widest(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -52,35 +52,20 @@ def halves_from_differences(Q, columns, farthest, halves):
 
 
 @kernel
-def take_allowed(halves, groups, own_group, scores):
-    """The scores of a query before its first term; FAR where a row is of the query's group."""
-    for j in range(halves.size):
-        scores[j] = halves[j] if groups[j] != own_group else FAR
-    for j in range(halves.size, scores.size):
-        scores[j] = FAR
-
-
-@kernel
-def pick_rows(scores, gaps, place, stride, weights, picks):
+def pick_rows(scores, n_codes, gaps, place, stride, weights, picks, query, part):
     """The picks of some codes, one term of all of them after the other: a processor works on several at once.
 
     Half squared distances from row r to all rows begin at ``place + r·stride``.
     """
-    n_codes, width = scores.shape
+    width = scores.shape[1]
     for i in range(n_codes):
-        picks[i, 0] = subtract_row(scores[i], scores[i], NOTHING)
+        picks[query + i, part, 0] = subtract_row(scores, i * width, width, scores, i * width, NOTHING)
     for t in range(weights.size):
         for i in range(n_codes):
-            start = place + picks[i, t] * stride
-            pick = subtract_row(scores[i], gaps[start : start + width], weights[t])
+            start = place + picks[query + i, part, t] * stride
+            pick = subtract_row(scores, i * width, width, gaps, start, weights[t])
             if t + 1 < weights.size:
-                picks[i, t + 1] = pick
-
-
-@kernel
-def none_of(picks):
-    for t in range(picks.size):
-        picks[t] = -1
+                picks[query + i, part, t + 1] = pick
 
 
 @kernel
@@ -92,48 +77,49 @@ def total_of(weights):
 
 
 @kernel
-def squared_residual(halves, scores, picks, weights, total):
-    """Of the weighted mean of the picked rows, see above; ``total`` is W."""
+def leave_out(picks, squares, query, part):
+    """No row is allowed."""
+    for t in range(picks.shape[2]):
+        picks[query, part, t] = -1
+    squares[query, part] = np.nan
+
+
+@kernel
+def finish_code(halves, row, first, scores, i, weights, total, picks, squares, query, part):
+    """The squared residual of the weighted mean of the picked rows, see above; ``total`` is W."""
+    if scores.shape[1] == 0 or scores[i, picks[query, part, 0]] >= FAR / 2:
+        leave_out(picks, squares, query, part)
+        return
     residual, share = 0.0, 1.0 / total
     for t in range(weights.size):
-        before, after = halves[picks[t]], scores[picks[t]]
+        pick = picks[query, part, t]
+        before, after = halves[row, first + pick], scores[i, pick]
         residual += weights[t] * (2.0 * before - (before - after) * share)
-    return max(residual * share, 0.0)
+    squares[query, part] = max(residual * share, 0.0)
 
 
 @kernel
 def code_classes(halves, groups, own_groups, starts, gaps, places, strides, weights, picks, squares):
     """Picks and squared residual of each query in each class; −1 and NaN where no row of a class is allowed.
 
-    The distances of row r of class c to those of its class begin at ``places[c] + r·strides[c]`` of ``gaps``; what
-    follows them up to a whole vector may be anything finite.
+    Picks are counted from the first row of the class. The distances of row r of class c to those of its class
+    begin at ``places[c] + r·strides[c]`` of ``gaps``; what follows up to a whole vector may be anything finite.
+    Arrays are passed on whole, with places in them: a view of few numbers costs more than what is done with them.
     """
     n_queries, total = halves.shape[0], total_of(weights)
     for c in range(starts.size - 1):  # class by class, whose distances then stay in the caches
-        first, stop = starts[c], starts[c + 1]
-        scores = np.empty((CODES_AT_ONCE, -(-(stop - first) // LANES) * LANES), dtype=np.float32)
-        for start in range(0, n_queries, CODES_AT_ONCE):
-            some = range(start, min(start + CODES_AT_ONCE, n_queries))
-            for q in some:
-                take_allowed(halves[q, first:stop], groups[first:stop], own_groups[q], scores[q - start])
-            own_picks = picks[start : some.stop, c]
-            pick_rows(scores[: len(some)], gaps, places[c], strides[c], weights, own_picks)
-            for q in some:
-                squares[q, c] = finish_code(
-                    halves[q, first:stop], scores[q - start], weights, total, first, picks[q, c]
-                )
-
-
-@kernel
-def finish_code(halves, scores, weights, total, first, picks):
-    """The squared residual; picks are counted from the first of all rows."""
-    if scores.size == 0 or scores[picks[0]] >= FAR / 2:
-        none_of(picks)
-        return np.nan
-    square = squared_residual(halves, scores, picks, weights, total)
-    for t in range(weights.size):
-        picks[t] += first
-    return square
+        first, size = starts[c], starts[c + 1] - starts[c]
+        scores = np.full((CODES_AT_ONCE, -(-size // LANES) * LANES), FAR, dtype=np.float32)
+        for query in range(0, n_queries, CODES_AT_ONCE):
+            n_codes = min(CODES_AT_ONCE, n_queries - query)
+            for i in range(n_codes):
+                own_group = own_groups[query + i]
+                for j in range(size):
+                    row = np.uintp(first + j)  # which is never looked at for being negative
+                    scores[i, j] = halves[query + i, row] if groups[row] != own_group else FAR
+            pick_rows(scores, n_codes, gaps, places[c], strides[c], weights, picks, query, c)
+            for i in range(n_codes):
+                finish_code(halves, query + i, first, scores, i, weights, total, picks, squares, query + i, c)
 
 
 @kernel
@@ -186,14 +172,15 @@ def code_among(scores, X, rows, made, made_at, weights, picks):
     """The places of a code's picks among some rows, whose distances are made when they are needed."""
     for i in range(made_at.size):
         made_at[i] = -1
-    n_made, pick = 0, subtract_row(scores, scores, NOTHING)
+    width = scores.size
+    n_made, pick = 0, subtract_row(scores, 0, width, scores, 0, NOTHING)
     for t in range(weights.size):
         picks[t] = pick
         if made_at[pick] < 0:
             made_at[pick] = n_made
             gaps_from(X, rows, pick, made[n_made])
             n_made += 1
-        pick = subtract_row(scores, made[made_at[pick]], weights[t])
+        pick = subtract_row(scores, 0, width, made, made_at[pick] * width, weights[t])
 
 
 @kernel
@@ -202,26 +189,23 @@ def code_nearby(halves, groups, own_groups, starts, X, n_near, weights, picks, s
     n_classes, total, n_terms = starts.size - 1, total_of(weights), weights.size
     width = -(-n_near // LANES) * LANES
     near, made_at = np.empty(n_near, dtype=np.int32), np.empty(width, dtype=np.int32)
-    padded, made = np.empty(width, dtype=np.float32), np.zeros((n_terms, width), dtype=np.float32)
-    before = np.empty(width, dtype=np.float32)
+    padded, made = np.empty((1, width), dtype=np.float32), np.zeros((n_terms, width), dtype=np.float32)
+    before = np.empty((1, width), dtype=np.float32)
     found, values = np.empty(halves.shape[1], dtype=np.int32), np.empty(halves.shape[1], dtype=np.float32)
     for c in range(n_classes):
         first, stop = starts[c], starts[c + 1]
         lows = np.empty(min(stop - first, 6 * n_near), dtype=np.float32)
         for q in range(halves.shape[0]):
-            own_picks = picks[q, c]
             n = find_near(halves[q, first:stop], groups[first:stop], own_groups[q], lows, found, values, near)
             if n == 0:
-                none_of(own_picks)
-                squares[q, c] = np.nan
+                leave_out(picks, squares, q, c)
                 continue
             for i in range(width):
-                before[i] = FAR
+                before[0, i] = halves[q, first + near[i]] if i < n else FAR
             for i in range(n):
                 near[i] += first
-                before[i] = halves[q, near[i]]
-            copy(before, padded)
-            code_among(padded, X, near[:n], made, made_at, weights, own_picks)
-            squares[q, c] = squared_residual(before, padded, own_picks, weights, total)
+            copy(before[0], padded[0])
+            code_among(padded[0], X, near[:n], made, made_at, weights, picks[q, c])
+            finish_code(before, 0, 0, padded, 0, weights, total, picks, squares, q, c)
             for t in range(n_terms):
-                own_picks[t] = near[own_picks[t]]
+                picks[q, c, t] = near[picks[q, c, t]] - first

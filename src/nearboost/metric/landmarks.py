@@ -22,12 +22,24 @@ ROWS_PER_BLOCK = 1024
 
 def gaussian_kernel(X: NDArray[Any], landmarks: NDArray[Any], gamma: float) -> NDArray[Any]:
     """``exp(−γ|x − l|²)`` of each row and landmark."""
-    lengths = np.einsum("ij,ij->i", landmarks, landmarks)
-    kernel: NDArray[Any] = (2 * gamma * X) @ landmarks.T
-    kernel -= gamma * np.einsum("ij,ij->i", X, X)[:, np.newaxis]
-    kernel -= gamma * lengths
-    np.fmin(kernel, 0.0, out=kernel)
-    return np.exp(kernel, out=kernel)
+    products = (2 * gamma * X) @ landmarks.T
+    return kernel_from_products(products, squared_lengths(X), squared_lengths(landmarks), gamma)
+
+
+def kernel_from_products(
+    products: NDArray[Any], own: NDArray[Any], others: NDArray[Any], gamma: float
+) -> NDArray[Any]:
+    """``exp(2γ x·l − γ|x|² − γ|l|²)`` in place of ``2γ x·l``, given |x|² and |l|²."""
+    products -= gamma * own[:, np.newaxis]
+    products -= gamma * others
+    np.fmin(products, 0.0, out=products)
+    return np.exp(products, out=products)
+
+
+def squared_lengths(rows: NDArray[Any]) -> NDArray[Any]:
+    """|x|²."""
+    lengths: NDArray[Any] = np.einsum("ij,ij->i", rows, rows)
+    return lengths
 
 
 def landmark_basis(landmarks: NDArray[Any], gamma: float) -> NDArray[Any]:
