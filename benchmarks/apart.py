@@ -2,14 +2,17 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from time import perf_counter, process_time
+from typing import Any, TypeVar
 
 from benchmarks.fitting import peak_gigabytes
 
 Row = dict[str, Any]
+Result = TypeVar("Result")
 
 
 def run_apart(module: str, part: str, options: argparse.Namespace, limit: float | None = None) -> Row:
@@ -25,7 +28,17 @@ def run_apart(module: str, part: str, options: argparse.Namespace, limit: float 
 
 
 def measure(part: Callable[[], Row], memory: float) -> Row:
-    """What a part says of itself, the memory it was given, and the most taken before it and at the end."""
+    """What a part says of itself, the memory it was given, the most taken before it and at the end, and the load."""
     idle = peak_gigabytes()
     row = part()
-    return {**row, "memory_gb": memory / 1e9, "idle_gb": idle, "peak_gb": peak_gigabytes()}
+    load = os.getloadavg()[1]  # processes that wanted a core in the last five minutes, this one among them
+    return {**row, "memory_gb": memory / 1e9, "idle_gb": idle, "peak_gb": peak_gigabytes(), "load": load}
+
+
+def timed(work: Callable[[], Result], name: str = "") -> tuple[Result, Row]:
+    """What some work gives, and its seconds: on the clock, and of processors."""
+    start, busy = perf_counter(), process_time()
+    result = work()
+    return result, {
+        f"{name}seconds": perf_counter() - start, f"{name}processor_seconds": process_time() - busy
+    }  # fmt: skip

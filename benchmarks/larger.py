@@ -6,11 +6,10 @@ work in. Each part runs in a process of its own, whose peak of resident memory i
 1. graph: 11 neighbours of each row, exactly.
 2. fit: N3 on that graph or, with ``--graph near``, on one of rows that follow each other by their first value.
 3. predict: that model's answers to 2,048 rows of another file.
-4. few: N3 fitted to ``--samples`` of the rows in memory, and its answers to all rows of the file.
 
 Prints a table in Markdown and writes ``benchmarks/results/larger.json``; parts and files not asked for stay as
 they were written. Files are made in ``--folder``, where a later run finds them, or else in one that is
-removed afterwards.
+removed afterwards. `benchmarks.larger_rows` measures what else reads such files.
 """
 
 import argparse
@@ -19,18 +18,17 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 
 import numpy as np
 
-from benchmarks.apart import Row, measure, run_apart
+from benchmarks.apart import Row, measure, run_apart, timed
 from benchmarks.machine import RESULTS, read_results, write_results
 from benchmarks.spectra import Spectrum
 from benchmarks.tables import markdown
 from nearboost import N3Classifier
 from nearboost.neighbors import NeighborSearch
 
-PARTS = ("graph", "fit", "predict", "few")
+PARTS = ("graph", "fit", "predict")
 K, CLASSES, QUERIES = 11, 50, 2_048
 
 
@@ -40,7 +38,6 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=16_384)
     parser.add_argument("--features", type=int, default=32_768)
     parser.add_argument("--memory", type=float, default=2.0**28)
-    parser.add_argument("--samples", type=int, default=500)
     parser.add_argument("--graph", choices=("exact", "near"), default="exact")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--apart", help=argparse.SUPPRESS)  # the part that this process is to run
@@ -87,9 +84,9 @@ def near_by_value(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 def run(options: argparse.Namespace) -> Row:
     """What this process measures: seconds, the most resident memory, and that of a process that does nothing."""
-    part: Callable[[argparse.Namespace], Row] = {
-        "graph": find_graph, "fit": fit, "predict": predict, "few": predict_all
-    }[options.apart]  # fmt: skip
+    part: Callable[[argparse.Namespace], Row] = {"graph": find_graph, "fit": fit, "predict": predict}[
+        options.apart
+    ]
     return measure(lambda: part(options), options.memory)
 
 
@@ -100,11 +97,9 @@ def opened(options: argparse.Namespace, name: str) -> tuple[np.ndarray, np.ndarr
 
 def find_graph(options: argparse.Namespace) -> Row:
     X, _ = opened(options, "X")
-    start = perf_counter()
-    found = NeighborSearch(X, memory=options.memory).graph(K)
-    took = perf_counter() - start
+    found, took = timed(lambda: NeighborSearch(X, memory=options.memory).graph(K))
     np.savez(options.folder / "graph.npz", found.indices, found.distances)
-    return {"seconds": took}
+    return took
 
 
 def fitted(options: argparse.Namespace) -> N3Classifier:
@@ -115,29 +110,15 @@ def fitted(options: argparse.Namespace) -> N3Classifier:
 
 
 def fit(options: argparse.Namespace) -> Row:
-    start = perf_counter()
-    model = fitted(options)
-    return {"seconds": perf_counter() - start, "held_out_accuracy": model.held_out_accuracy_}
+    model, took = timed(lambda: fitted(options))
+    return {**took, "held_out_accuracy": model.held_out_accuracy_}
 
 
 def predict(options: argparse.Namespace) -> Row:
     model = fitted(options)
     Q, y = opened(options, "Q")
-    start = perf_counter()
-    accuracy = float((model.predict(Q) == y).mean())
-    return {"seconds": perf_counter() - start, "rows": len(Q), "accuracy": accuracy}
-
-
-def predict_all(options: argparse.Namespace) -> Row:
-    X, y = opened(options, "X")
-    samples = np.array(X[: options.samples])
-    model = N3Classifier(10, n_rounds=100, memory=options.memory).fit(samples, y[: options.samples])
-    start = perf_counter()
-    right = model.predict(X) == y
-    took = perf_counter() - start
-    return {
-        "seconds": took, "samples": options.samples, "accuracy": float(right[options.samples :].mean())
-    }  # fmt: skip
+    labels, took = timed(lambda: model.predict(Q))
+    return {**took, "rows": len(Q), "accuracy": float((labels == y).mean())}
 
 
 def report(results: Row) -> str:
@@ -147,12 +128,15 @@ def report(results: Row) -> str:
             shape,
             part,
             *(f"{row[name]:.2f}" for name in ("memory_gb", "peak_gb", "idle_gb")),
-            f"{row['seconds']:.0f}",
+            *(f"{row[name]:.0f}" if name in row else "" for name in ("seconds", "processor_seconds")),
+            f"{row['load']:.0f}" if "load" in row else "",
         ]
         for shape, parts in results.items()
         for part, row in parts.items()
     ]
-    return markdown(["rows", "part", "memory, GB", "peak, GB", "of it idle, GB", "seconds"], table)
+    return markdown(
+        ["rows", "part", "memory, GB", "peak, GB", "of it idle, GB", "seconds", "of processors", "load"], table
+    )
 
 
 if __name__ == "__main__":

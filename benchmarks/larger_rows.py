@@ -9,8 +9,8 @@ search in. Each part runs in a process of its own, whose peak of resident memory
 4. gmm: a mixture of 16 Gaussians of all rows, of at most 10 rounds, and the component of each row.
 5. slnd: SLND learned from all rows, and their classes.
 
-``--limit`` ends a part after so many seconds, and the results say so. The file is made in ``--folder``, unless it
-is there, and removed afterwards if it was made. Prints a table in Markdown and writes
+``--limit`` ends a part after so many seconds, and the results say so. The file is made in ``--folder``, where a
+later run finds it, or else in one that is removed afterwards. Prints a table in Markdown and writes
 ``benchmarks/results/larger_rows.json``; parts and files not asked for stay as they were written.
 """
 
@@ -18,14 +18,14 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from benchmarks.apart import Row, measure, run_apart
+from benchmarks.apart import Row, measure, run_apart, timed
 from benchmarks.machine import RESULTS, read_results, write_results
 from benchmarks.spectra import Spectrum
 from benchmarks.tables import markdown
@@ -34,6 +34,7 @@ from nearboost.features import DiagonalGMM
 
 PARTS = ("inn near", "inn few", "n3 few", "gmm", "slnd")
 CLASSES, NEAR = 50, 30
+COUNTED = ("fit_seconds", "fit_processor_seconds", "seconds", "processor_seconds", "queries", "load")
 
 
 def main() -> None:
@@ -51,26 +52,19 @@ def main() -> None:
     if options.apart:
         print(json.dumps(run(options)))
         return
-    results = read_results("larger_rows") if (RESULTS / "larger_rows.json").exists() else {}
-    with TemporaryDirectory() as own:
-        options.folder = Path(own) if options.folder is None else options.folder
-        made = make_file(options)
+    shape = f"{options.rows} x {options.features}"
+    with nullcontext(options.folder) if options.folder else TemporaryDirectory() as folder:
+        options.folder = Path(folder)
+        if not (options.folder / "X_y.npy").exists():
+            Spectrum(options.features, CLASSES).save(options.folder / "X.npy", options.rows)
         for part in options.parts:
             row = run_apart("benchmarks.larger_rows", part, options, options.limit)
-            results.setdefault(f"{options.rows} x {options.features}", {})[part] = row
             print(part, row, flush=True)
+            # other parts may run beside this one
+            results = read_results("larger_rows") if (RESULTS / "larger_rows.json").exists() else {}
+            results.setdefault(shape, {})[part] = row
             write_results("larger_rows", results, merged=True)
-        for path in made:
-            path.unlink()
     print(report(results))
-
-
-def make_file(options: argparse.Namespace) -> list[Path]:
-    """Rows and their classes, written block by block; the files that were made."""
-    rows = options.folder / "X.npy"
-    if (options.folder / "X_y.npy").exists():
-        return []
-    return [rows, Spectrum(options.features, CLASSES).save(rows, options.rows)]
 
 
 def run(options: argparse.Namespace) -> Row:
@@ -87,61 +81,40 @@ def run(options: argparse.Namespace) -> Row:
 
 
 def inn_near(options: argparse.Namespace, X: np.ndarray, y: np.ndarray) -> Row:
-    start = perf_counter()
-    model = INNClassifier(neighborhood=NEAR, gram_memory=options.memory).fit(X, y)
-    fitted = perf_counter() - start
-    start = perf_counter()
-    right = model.predict(X[: options.queries]) == y[: options.queries]  # each row is its own nearest sample
-    return {
-        "fit_seconds": fitted,
-        "seconds": perf_counter() - start,
-        "queries": options.queries,
-        "fit_and_own_accuracy": float(right.mean()),
-    }
+    model = INNClassifier(neighborhood=NEAR, gram_memory=options.memory)
+    _, fitting = timed(lambda: model.fit(X, y), "fit_")
+    labels, took = timed(lambda: model.predict(X[: options.queries]))  # each row is its own nearest sample
+    right = labels == y[: options.queries]
+    return {**fitting, **took, "queries": options.queries, "fit_and_own_accuracy": float(right.mean())}
 
 
 def answer_all(model: Any, options: argparse.Namespace, X: np.ndarray, y: np.ndarray) -> Row:
     model.fit(np.array(X[: options.samples]), y[: options.samples])
     shape = len(X), len(model.classes_)
-    out = np.lib.format.open_memmap(options.folder / "out.npy", "w+", np.float64, shape)
-    start = perf_counter()
-    model.predict_proba(X, out=out)
-    took = perf_counter() - start
+    file = options.folder / f"{options.apart} answers.npy"
+    out = np.lib.format.open_memmap(file, "w+", np.float64, shape)
+    _, took = timed(lambda: model.predict_proba(X, out=out))
     right = model.classes_[out.argmax(axis=1)] == y
-    (options.folder / "out.npy").unlink()
+    file.unlink()
     accuracy = float(right[options.samples :].mean())
-    return {"seconds": took, "samples": options.samples, "queries": len(X), "accuracy": accuracy}
+    return {**took, "samples": options.samples, "queries": len(X), "accuracy": accuracy}
 
 
 def mixture(options: argparse.Namespace, X: np.ndarray, y: np.ndarray) -> Row:
     warnings.simplefilter("ignore")  # ten rounds are few
-    start = perf_counter()
-    model = DiagonalGMM(16, max_iter=10).fit(X)
-    fitted = perf_counter() - start
-    start = perf_counter()
-    model.predict(X)
-    return {
-        "fit_seconds": fitted,
-        "seconds": perf_counter() - start,
-        "queries": len(X),
-        "log_likelihood": model.log_likelihood_,
-        "rounds": model.n_iter_,
-    }
+    model = DiagonalGMM(16, max_iter=10)
+    _, fitting = timed(lambda: model.fit(X), "fit_")
+    _, took = timed(lambda: model.predict(X))
+    told = {"log_likelihood": model.log_likelihood_, "rounds": model.n_iter_}
+    return {**fitting, **took, "queries": len(X), **told}
 
 
 def slnd(options: argparse.Namespace, X: np.ndarray, y: np.ndarray) -> Row:
-    start = perf_counter()
-    model = SLNDClassifier(memory=options.memory).fit(X, y)
-    fitted = perf_counter() - start
-    start = perf_counter()
-    right = model.predict(X) == y
-    return {
-        "fit_seconds": fitted,
-        "seconds": perf_counter() - start,
-        "queries": len(X),
-        "fit_and_own_accuracy": float(right.mean()),
-        "held_out_accuracy": float(model.held_out_accuracy_),
-    }
+    model = SLNDClassifier(memory=options.memory)
+    _, fitting = timed(lambda: model.fit(X, y), "fit_")
+    labels, took = timed(lambda: model.predict(X))
+    told = {"fit_and_own_accuracy": float((labels == y).mean())}
+    return {**fitting, **took, "queries": len(X), **told, "held_out_accuracy": float(model.held_out_accuracy_)}
 
 
 def report(results: Row) -> str:
@@ -151,12 +124,26 @@ def report(results: Row) -> str:
             shape,
             part,
             *(f"{row[name]:.2f}" if name in row else "not finished" for name in ("peak_gb", "idle_gb")),
-            *(f"{row[name]:.0f}" if name in row else "" for name in ("fit_seconds", "seconds", "queries")),
+            *(f"{row[name]:.0f}" if name in row else "" for name in COUNTED),
         ]
         for shape, parts in results.items()
         for part, row in parts.items()
     ]
-    return markdown(["rows", "part", "peak, GB", "of it idle, GB", "fit, s", "answers, s", "of rows"], rows)
+    return markdown(
+        [
+            "rows",
+            "part",
+            "peak, GB",
+            "of it idle, GB",
+            "fit, s",
+            "of processors",
+            "answers, s",
+            "of processors",
+            "of rows",
+            "load",
+        ],
+        rows,
+    )
 
 
 if __name__ == "__main__":
