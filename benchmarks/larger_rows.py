@@ -6,7 +6,7 @@ search in. Each part runs in a process of its own, whose peak of resident memory
 1. inn near: INN fitted to the file with ``neighborhood=30``, and its answers to ``--queries`` rows of the file.
 2. inn few: INN fitted to ``--samples`` rows in memory, and its probabilities of all rows of the file, into a map.
 3. n3 few: the same of N3.
-4. gmm: a mixture of 16 Gaussians of all rows, of at most 10 rounds, and the component of each row.
+4. gmm: a mixture of 16 Gaussians of all rows, of at most ``--rounds`` rounds, and the component of each row.
 5. slnd: SLND learned from all rows, and their classes.
 
 ``--limit`` ends a part after so many seconds, and the results say so. The file is made in ``--folder``, where a
@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--memory", type=float, default=2.0**28)
     parser.add_argument("--samples", type=int, default=500)
     parser.add_argument("--queries", type=int, default=2_048)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--limit", type=float, default=None)
     parser.add_argument("--apart", help=argparse.SUPPRESS)  # the part that this process is to run
@@ -101,8 +102,8 @@ def answer_all(model: Any, options: argparse.Namespace, X: np.ndarray, y: np.nda
 
 
 def mixture(options: argparse.Namespace, X: np.ndarray, y: np.ndarray) -> Row:
-    warnings.simplefilter("ignore")  # ten rounds are few
-    model = DiagonalGMM(16, max_iter=10)
+    warnings.simplefilter("ignore")  # so few rounds
+    model = DiagonalGMM(16, max_iter=options.rounds)
     _, fitting = timed(lambda: model.fit(X), "fit_")
     _, took = timed(lambda: model.predict(X))
     told = {"log_likelihood": model.log_likelihood_, "rounds": model.n_iter_}
