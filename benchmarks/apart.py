@@ -28,7 +28,7 @@ def run_apart(module: str, part: str, options: argparse.Namespace, limit: float 
 
 
 def measure(part: Callable[[], Row], memory: float) -> Row:
-    """What a part says of itself, the memory it was given, the most taken before it and at the end, and the load."""
+    """What a part says of itself, the memory given and taken (before it, and at the most), and the load."""
     idle = peak_gigabytes()
     row = part()
     load = os.getloadavg()[1]  # processes that wanted a core in the last five minutes, this one among them
