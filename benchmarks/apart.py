@@ -20,11 +20,16 @@ def run_apart(module: str, part: str, options: argparse.Namespace, limit: float 
     given = {name: value for name, value in vars(options).items() if name not in ("parts", "apart")}
     arguments = [text for name, value in given.items() if value is not None for text in (f"--{name}", str(value))]
     command = [sys.executable, "-m", module, *arguments, "--apart", part]
-    try:
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return {"not_finished_after_seconds": limit}
-    return json.loads(done.stdout.splitlines()[-1])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            said, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            peak = peak_gigabytes(process.pid)
+            process.kill()
+            return {"not_finished_after_seconds": limit, "peak_gb": peak}
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return json.loads(said.splitlines()[-1])
 
 
 def measure(part: Callable[[], Row], memory: float) -> Row:

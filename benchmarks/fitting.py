@@ -91,9 +91,9 @@ def blobs(n_rows: int, n_features: int, n_classes: int) -> tuple[NDArray[np.floa
     return centres[y] + rng.standard_normal((n_rows, n_features), dtype=np.float32), y
 
 
-def peak_gigabytes() -> float:
-    """The most memory this process has had resident."""
-    with open("/proc/self/status", encoding="ascii") as status:
+def peak_gigabytes(process: int | str = "self") -> float:
+    """The most memory that this process, or that of a number, has had resident."""
+    with open(f"/proc/{process}/status", encoding="ascii") as status:
         line = next(line for line in status if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024 / 1e9
 

@@ -9,9 +9,9 @@ search in. Each part runs in a process of its own, whose peak of resident memory
 4. gmm: a mixture of 16 Gaussians of all rows, of at most ``--rounds`` rounds, and the component of each row.
 5. slnd: SLND learned from all rows, and their classes.
 
-``--limit`` ends a part after so many seconds, and the results say so. The file is made in ``--folder``, where a
-later run finds it, or else in one that is removed afterwards. Prints a table in Markdown and writes
-``benchmarks/results/larger_rows.json``; parts and files not asked for stay as they were written.
+``--limit`` ends a part after so many seconds; the results say so, and the peak until then. The file is made in
+``--folder``, where a later run finds it, or else in one that is removed afterwards. Prints a table in Markdown and
+writes ``benchmarks/results/larger_rows.json``; parts and files not asked for stay as they were written.
 """
 
 import argparse
