@@ -103,3 +103,12 @@ def test_a_full_disk_is_told_before_the_work_begins(tmp_path, monkeypatch):
     assert not (tmp_path / "indices.npy").exists()
     monkeypatch.undo()
     assert fill(tmp_path, 1)[0] == [0, 5, 10, 15, 20]
+
+
+def test_a_disk_without_room_for_a_line(tmp_path, monkeypatch):
+    def full(path, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(blocks, "write_json", full)
+    with pytest.raises(OSError, match=r"has no room for 460 bytes; make room, or give another folder"):
+        fill(tmp_path, 1)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -25,8 +26,26 @@ def test_no_room_is_an_error(tmp_path, monkeypatch):
     path = tmp_path / "rows.npy"
     path.write_bytes(b"some")
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="has no room for 4 bytes; make room there, or write elsewhere"):
         disk.reserve(path)
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+def test_a_file_that_may_not_grow_so_large_is_as_a_full_disk(tmp_path):
+    import resource
+
+    path = tmp_path / "rows.npy"
+    with open(path, "wb") as file:
+        file.truncate(5_000)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            (tmp_path / "text").write_text("x" * 2_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert disk.is_full(caught.value)
 
 
 def test_nothing_needs_no_room(tmp_path):
@@ -109,6 +128,10 @@ def test_folders(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="file is a file, where a folder is needed"):
         disk.check_folder(tmp_path / "file/below")
+
+    for nothing in (5, "", None):
+        with pytest.raises(UsageError, match="is no folder; give the path of one"):
+            disk.check_folder(nothing)
 
     def refuse(dir):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), dir)

@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -96,6 +97,24 @@ def test_a_full_disk_leaves_no_file(vectors, rows, tmp_path, blocks, ending, mon
     monkeypatch.setattr(model.Model, "predict_rows", full)
     said = refused("predict", vectors.model, tmp_path / "rows.npy", "--out", tmp_path / f"out/a.{ending}")
     assert said.startswith("Error: The disk is full; make room on it")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
+def test_files_that_may_not_be_so_large(vectors, rows, tmp_path, blocks, ending):
+    import resource
+
+    np.save(tmp_path / "rows.npy", rows)
+    (tmp_path / "out").mkdir()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        said = refused("predict", vectors.model, tmp_path / "rows.npy", "--out", tmp_path / f"out/a.{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert said.startswith("Error: A file would be larger than may be here; raise its limit (ulimit -f)")
     assert list((tmp_path / "out").iterdir()) == []
 
 

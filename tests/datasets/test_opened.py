@@ -227,6 +227,9 @@ def test_nan_is_named_by_file_and_row(tmp_path):
     model = KNNClassifier().fit(ROWS, np.arange(50) % 3)
     with pytest.raises(DataError, match=r"part-2\.npy holds NaN or infinite values in row 3; fill or drop it"):
         model.predict(open_rows(tmp_path))
+    np.save(tmp_path / "part-2.npy", bad.astype(np.float16))
+    with pytest.raises(DataError, match=r"in row 3; half values overflow beyond 65,504, so divide rows before"):
+        model.predict(open_rows(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from nearboost.base.errors import UsageError
 from nearboost.base.progress import progress_told_to
 from nearboost.neighbors import NeighborSearch, kept, rows
 from neighbors.brute_force import assert_same
@@ -132,6 +133,14 @@ def test_groups_that_are_too_large_leave_no_folder(tmp_path):
     with pytest.raises(ValueError, match="must be a whole number"):
         NeighborSearch(X).graph(0, into=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_what_is_no_folder_is_told_before_rows_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "digest", None)
+    (tmp_path / "file").touch()
+    for place, sentence in ((5, "5 is no folder"), ("", "'' is no folder"), (tmp_path / "file", "is a file, where")):
+        with pytest.raises(UsageError, match=sentence):
+            NeighborSearch(X).graph(5, into=place)
 
 
 def test_a_full_disk_is_told(tmp_path, monkeypatch):

@@ -94,8 +94,8 @@ def keep_blocks(
     place.mkdir(parents=True, exist_ok=True)
     _refuse_strange(place)  # first: a writer leaves a lock
     with one_writer(place):
-        block = _block_of(place, json.loads(json.dumps(dict(run))), n_rows, block)
         try:
+            block = _block_of(place, json.loads(json.dumps(dict(run))), n_rows, block)
             kept = KeptBlocks(place, n_rows, block, kinds)
         except OSError as error:
             if not is_full(error):

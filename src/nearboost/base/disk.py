@@ -49,6 +49,8 @@ def check_target(path: str | os.PathLike[str], *, force: bool = True) -> None:
 
 def check_folder(path: str | os.PathLike[str]) -> None:
     """Refuse at once a folder that cannot be made or written to."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise UsageError(f"{path!r} is no folder; give the path of one.")
     place = Path(path)
     there = next(one for one in (place, *place.absolute().parents) if one.exists())
     if not there.is_dir():
@@ -62,16 +64,23 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a file could not be written for want of room on the disk."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    """Whether a file could not be written for want of room, on the disk or under the limit of a file's size."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def reserve(path: Path) -> None:
     """Take the room on the disk that a file says it has; a mapped file without it ends the process on writing."""
-    if not hasattr(os, "posix_fallocate") or not path.stat().st_size:
+    n_bytes = path.stat().st_size
+    if not hasattr(os, "posix_fallocate") or not n_bytes:
         return
     with open(path, "r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        try:
+            os.posix_fallocate(file.fileno(), 0, n_bytes)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            sentence = f"{path.parent} has no room for {n_bytes:,} bytes; make room there, or write elsewhere"
+            raise OSError(error.errno, sentence) from error
 
 
 def behind_links(path: Path) -> Path:

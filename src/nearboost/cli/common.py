@@ -1,5 +1,6 @@
 """What all commands share: exit codes, errors as one sentence, and where text and JSON go."""
 
+import errno
 import json
 import logging
 import os
@@ -70,6 +71,8 @@ def command(run: Callable[..., Exit | None]) -> Callable[..., None]:
 
 def _sentence(error: Exception) -> str:
     """What went wrong; the system's errors have a number and no verb."""
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return "A file would be larger than may be here; raise its limit (ulimit -f), or write to another disk."
     if is_full(error):
         return "The disk is full; make room on it, then call the command again. What was finished is kept."
     if isinstance(error, OSError) and error.filename is not None and error.strerror:

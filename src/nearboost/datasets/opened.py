@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nearboost.base.disk import check_folder, is_full
 from nearboost.base.outputs import npy_file
 from nearboost.base.progress import progress_bar
-from nearboost.base.rows import Block, MappedRowSource, RowSource, give_back_pages, read_type
+from nearboost.base.rows import Block, MappedRowSource, RowSource, give_back_pages, overflown, read_type
 from nearboost.base.validation import check_map
 from nearboost.datasets.arrays import load_array
 from nearboost.datasets.dataset import DataError
@@ -255,8 +255,9 @@ class OpenedRows(RowSource):
             n_read = 0
             for rows in shard.batches(size):
                 if rows.dtype.kind == "f" and not np.isfinite(rows).all():
-                    row = n_read + int(np.argmin(np.isfinite(rows).all(axis=1)))
-                    raise DataError(f"{shard.name} holds NaN or infinite values in row {row}; fill or drop it.")
+                    row = int(np.argmin(np.isfinite(rows).all(axis=1)))
+                    cure = overflown(rows, rows[row]) or "fill or drop it"
+                    raise DataError(f"{shard.name} holds NaN or infinite values in row {n_read + row}; {cure}.")
                 n_read += len(rows)
                 yield rows
             if n_read != shard.n_rows:

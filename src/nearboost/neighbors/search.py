@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearboost.base.device import check_one_device, is_device_name, is_tensor, open_device, place_tensor
+from nearboost.base.disk import check_folder
 from nearboost.base.errors import warn_caller
 from nearboost.base.rows import RowSource, row_source
 from nearboost.base.threads import count_threads
@@ -303,6 +304,7 @@ class NeighborSearch(CandidatesMixin):
             k = max(k, min(k + SPARE_COLUMNS, count_others(own)))
         if into is None:
             return self._search(self.rows.source, k, own, own)
+        check_folder(into)  # before all rows are read
         if count_others(own) < k:  # before anything is kept; of a part, rows would be numbered anew
             refuse_groups(k, int(np.argmax(np.bincount(own)[own])), count_others(own))
 
