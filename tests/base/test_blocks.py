@@ -112,3 +112,12 @@ def test_a_disk_without_room_for_a_line(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "write_json", full)
     with pytest.raises(OSError, match=r"has no room for 460 bytes; make room, or give another folder"):
         fill(tmp_path, 1)
+
+
+def test_half_files_of_a_killed_writer_go(tmp_path):
+    expected = fill(tmp_path, 2)[0]
+    for name in ("run.json", "indices.npy", "done.npy"):
+        (tmp_path / f".{name}.0123abcd.new").write_bytes(b"half")
+    (tmp_path / ".mine.new").write_bytes(b"of somebody else")
+    assert fill(tmp_path, 9)[0] == expected[2:]
+    assert [path.name for path in tmp_path.glob(".*")] == [".mine.new"]

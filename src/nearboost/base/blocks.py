@@ -94,6 +94,9 @@ def keep_blocks(
     place.mkdir(parents=True, exist_ok=True)
     _refuse_strange(place)  # first: a writer leaves a lock
     with one_writer(place):
+        for name in (RUN, f"{DONE}.npy", *(f"{name}.npy" for name in kinds)):
+            for half in place.glob(f".{name}.*.new"):  # of a writer that was killed; it may be large
+                half.unlink()
         try:
             block = _block_of(place, json.loads(json.dumps(dict(run))), n_rows, block)
             kept = KeptBlocks(place, n_rows, block, kinds)
