@@ -1,5 +1,8 @@
 """Small clusters of processes of this machine, and rows to spread over them."""
 
+import os
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -21,6 +24,20 @@ def cluster(n_workers=2, failures=3):
         distributed.Client(processes) as client,
     ):
         yield client
+
+
+@contextmanager
+def worker_with(client, environment):
+    """One more worker, in a process that starts in another environment."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address, "--no-dashboard"]
+    limits = ["--nthreads", "1", "--memory-limit", "1GB"]
+    n_workers, quiet = len(client.nthreads()), {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*command, *limits], env=os.environ | environment, **quiet) as process:
+        try:
+            client.wait_for_workers(n_workers + 1, timeout=60)
+            yield
+        finally:
+            process.terminate()
 
 
 def full_of_ties(n_rows=700, n_features=5, seed=0):

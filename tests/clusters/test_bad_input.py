@@ -9,12 +9,14 @@ import pytest
 pytest.importorskip("distributed")
 
 from dask import array as dask_array
+from dask.distributed import Client
+from scipy import sparse
 
 from clusters.local import cluster, full_of_ties, saved
 from nearboost import N3Classifier, distributed
 from nearboost.base import blocks
 from nearboost.base.progress import progress_told_to
-from nearboost.distributed import running, spreading
+from nearboost.distributed import spreading
 from nearboost.features import BioInspiredFeatures
 
 X = full_of_ties(60)
@@ -37,6 +39,31 @@ def test_no_client_and_no_dask(tmp_path, monkeypatch):
         distributed.graph(saved(tmp_path, X), 3)
 
 
+def test_clients_that_are_none(tmp_path):
+    with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+        pass
+    for wrong, sentence in (
+        (client, "The Dask client is closed; start another one"),
+        ("tcp://127.0.0.1:8786", "is no Dask client that waits for answers"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            distributed.graph(saved(tmp_path, X), 3, wrong)
+
+
+def test_a_cluster_that_goes_away(tmp_path):
+    with cluster() as client:
+
+        def close(title, done, total):
+            if done == 2:
+                client.cluster.close()
+
+        with (
+            progress_told_to(close),
+            pytest.raises(RuntimeError, match=r"The cluster is gone .* only missing ones"),
+        ):
+            distributed.graph(saved(tmp_path, X), 3, client, block=5)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -57,6 +84,11 @@ def test_settings(client, options, sentence, tmp_path):
         distributed.graph(saved(tmp_path, X), **{"k": 3, "client": client} | options)
 
 
+def shorter(array):
+    """A Dask array whose chunks have fewer rows than it says."""
+    return array.map_blocks(lambda chunk: chunk[:10], dtype=float, meta=np.empty((0, 0)))
+
+
 def test_rows_that_workers_cannot_read(client, tmp_path):
     chunked, whole = (dask_array.from_array(X, chunks=(20, width)) for width in (2, 5))
     for rows, folder, sentence in (
@@ -66,6 +98,14 @@ def test_rows_that_workers_cannot_read(client, tmp_path):
         (chunked, tmp_path, r"rows must be whole: use rechunk\(\{0: 'auto', 1: -1\}\)"),
         (chunked[:, 0], tmp_path, "rows must be whole"),
         (whole[whole[:, 0] > 0], tmp_path, r"chunks of unknown sizes; call its compute_chunk_sizes\(\) first"),
+        (sparse.csr_matrix(X), tmp_path, "Rows are sparse"),
+        (None, tmp_path, "Rows must form a matrix"),
+        (
+            shorter(whole),
+            tmp_path,
+            r"Rows \d+ to \d+ of the Dask array are float64 of shape \(10, 5\), and it says",
+        ),
+        (whole.map_blocks(np.float64, dtype=int), tmp_path, "are float64 of .* says that they are int64"),
         (saved(tmp_path, np.array(["a"]), "texts.npy"), None, "holds <U1 of shape"),
         (saved(tmp_path, np.where(np.arange(60) == 7, np.nan, X.T).T), None, "Row 7 .*NaN"),
     ):
@@ -92,11 +132,25 @@ def test_a_worker_that_sees_another_file_is_named(client, harm, tmp_path):
         distributed.graph(path, 3, client)
 
 
-def test_a_worker_of_another_version_is_named(client, tmp_path, monkeypatch):
+def test_a_file_that_changes_in_the_middle_is_noticed(client, tmp_path):
     path = saved(tmp_path, X)
-    monkeypatch.setattr(running, "describe_versions", lambda names: dict.fromkeys(names, "9.9"))
-    with pytest.raises(ValueError, match=r"has another version of nearboost than the client, .* instead of 9\.9"):
-        distributed.graph(path, 3, client)
+
+    def change_a_row(title, done, total):
+        if done == 3:
+            rows = np.load(path, mmap_mode="r+")
+            rows[30] += 1  # none of the first and last, whose hash is compared
+            rows.flush()
+
+    def run():
+        return distributed.graph(path, 3, client, block=5, into=tmp_path / "run")
+
+    with (
+        progress_told_to(change_a_row),
+        pytest.raises(ValueError, match=r"sees that .*X.npy was changed while its rows were read; leave it as it"),
+    ):
+        run()
+    with pytest.raises(ValueError, match="holds another run, of time of the file's last change="):
+        run()
 
 
 def test_a_worker_with_too_little_memory_is_named(client, tmp_path, monkeypatch):
@@ -115,9 +169,10 @@ def test_no_room_on_the_disk(client, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="has no room for 2,160 bytes; make room, or give another folder"):
         distributed.graph(saved(tmp_path, X), 3, client, into=tmp_path / "run")
     monkeypatch.setattr("nearboost.distributed.files.reserve", full)
-    with pytest.raises(OSError, match="has no room for the rows; make room, or give another folder"):
-        distributed.graph(dask_array.from_array(X, chunks=(20, 5)), 3, client, folder=tmp_path / "shared")
-    assert not list((tmp_path / "shared").iterdir())
+    for rows in (X, dask_array.from_array(X, chunks=(20, 5))):
+        with pytest.raises(OSError, match="has no room for the rows; make room, or give another folder"):
+            distributed.graph(rows, 3, client, folder=tmp_path / "shared")
+        assert not list((tmp_path / "shared").iterdir())
 
 
 def test_predictions(client, tmp_path):

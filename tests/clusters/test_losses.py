@@ -86,7 +86,7 @@ def test_files_sent_to_workers_reach_those_that_come_later(tmp_path, monkeypatch
 
         with progress_told_to(add_one):
             found = distributed.graph(saved(tmp_path, X), 6, client, groups=groups, block=20)
-        looked = client.run(lambda: len(sys.modules["nearboost.distributed.running"]._checked))
+        looked = client.run(lambda: len(sys.modules["nearboost.distributed.running"]._looked))
         assert list(looked.values()) == [1, 1]  # both have had tasks of this run
     assert_same(found, (graph.indices, graph.distances))
 

@@ -1,13 +1,33 @@
 """How much memory there is to work in."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 UNKNOWN_MEMORY = 2 * 10**9  # taken for free where the system does not report it
 
 
+_most: ContextVar[float] = ContextVar("most", default=float("inf"))
+
+
+@contextmanager
+def memory_for_task(n_bytes: float) -> Iterator[None]:
+    """No more than this counts as free, for a task beside others."""
+    token = _most.set(n_bytes)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
 def free_memory() -> float:
-    """Bytes that programs can have: of the machine, or of the container this one runs in."""
+    """Bytes that programs can have: of the machine, or of the container or the task this one runs in."""
+    return min(_most.get(), _free_of_machine())
+
+
+def _free_of_machine() -> float:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))

@@ -16,6 +16,7 @@ from nearboost.base.progress import progress_bar
 from nearboost.base.rows import RowSource
 from nearboost.datasets import open_rows
 from nearboost.distributed.tasks import here
+from nearboost.neighbors.rows import as_rows
 
 
 def rows_file(rows: Any, client: Any, folder: str | os.PathLike[str] | None, verbose: int) -> str:
@@ -39,11 +40,7 @@ def rows_file(rows: Any, client: Any, folder: str | os.PathLike[str] | None, ver
     try:
         if hasattr(rows, "__dask_graph__"):
             return _write_chunks(rows, client, Path(folder).absolute(), verbose)
-        X = np.ascontiguousarray(rows)
-        file_ = Path(folder).absolute() / f"rows-{hashlib.blake2b(X.tobytes(), digest_size=16).hexdigest()}.npy"
-        with whole_file(file_) as made, open(made, "wb") as written:
-            np.save(written, X)
-        return str(file_)
+        return _write_array(np.ascontiguousarray(as_rows(rows)), Path(folder).absolute())
     except OSError as error:
         if is_full(error):
             raise OSError(
@@ -60,6 +57,18 @@ def _whole_map(rows: NDArray[Any]) -> str | None:
     every = np.load(file, mmap_mode="r")
     same = (every.shape, every.dtype, every.strides) == (rows.shape, rows.dtype, rows.strides)
     return os.path.abspath(file) if same else None
+
+
+def _write_array(X: NDArray[Any], folder: Path) -> str:
+    digest = hashlib.blake2b(f"{X.dtype.str}{X.shape}".encode(), digest_size=16)
+    digest.update(X.data.cast("B"))
+    file = folder / f"rows-{digest.hexdigest()}.npy"
+    if not file.exists():
+        with whole_file(file) as made:
+            np.lib.format.open_memmap(made, "w+", X.dtype, X.shape).flush()
+            reserve(made)
+            np.load(made, mmap_mode="r+")[:] = X
+    return str(file)
 
 
 def _write_chunks(array: Any, client: Any, folder: Path, verbose: int) -> str:
@@ -80,8 +89,8 @@ def _write_chunks(array: Any, client: Any, folder: Path, verbose: int) -> str:
         reserve(made)
         delayed = import_module("dask").delayed(_write_chunk)
         tasks = [
-            delayed(chunk, str(made), int(start))
-            for chunk, start in zip(array.to_delayed().ravel(), starts[:-1], strict=True)
+            delayed(chunk, str(made), int(start), int(stop))
+            for chunk, start, stop in zip(array.to_delayed().ravel(), starts[:-1], starts[1:], strict=True)
         ]
         with progress_bar("Writing rows", len(tasks), verbose) as advance:
             for future in distributed.as_completed(client.compute(tasks)):
@@ -90,11 +99,17 @@ def _write_chunks(array: Any, client: Any, folder: Path, verbose: int) -> str:
     return str(file)
 
 
-def _write_chunk(chunk: NDArray[Any], path: str, start: int) -> None:
+def _write_chunk(chunk: NDArray[Any], path: str, start: int, stop: int) -> None:
     if not os.path.isfile(path):
         raise ValueError(f"{here()} finds no {path}; give a folder= that all workers can open.")
     written = np.load(path, mmap_mode="r+")
-    written[start : start + len(chunk)] = chunk
+    expected = stop - start, written.shape[1]
+    if chunk.shape != expected or not np.can_cast(chunk.dtype, written.dtype):
+        raise ValueError(
+            f"Rows {start:,} to {stop:,} of the Dask array are {chunk.dtype} of shape {chunk.shape}, and it says "
+            f"that they are {written.dtype} of shape {expected}; build it with the right chunks and dtype."
+        )
+    written[start:stop] = chunk
     written.flush()
 
 

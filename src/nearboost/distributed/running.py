@@ -14,18 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nearboost.base.errors import UsageError
 from nearboost.base.machine import describe_versions
-from nearboost.base.memory import free_memory
+from nearboost.base.memory import free_memory, memory_for_task
 from nearboost.base.progress import progress_bar
 from nearboost.base.threads import beside_other_tasks
-from nearboost.distributed.tasks import here, map_file, this_worker
+from nearboost.distributed.tasks import Stamp, here, map_file, this_worker
 
 LIBRARIES = ("nearboost", "numpy", "numba")  # whose versions must be the client's
 AHEAD = 3  # tasks that are handed out, for each thread of a worker
 ENDS = 16  # first and last rows that are compared
 SHARE = 4  # a quarter of a worker's memory limit is for its tasks: the nanny ends who takes nearly all of it
 
-_checked: set[tuple[str, str]] = set()  # runs whose rows this process has looked at, and for which worker
+_looked: dict[tuple[str, str], Stamp] = {}  # stamps of rows, by run and worker of this process
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,11 @@ class Sight:
     path: str
     rows: dict[str, Any]
     versions: dict[str, Any]
+    stamp: Stamp  # for the client alone: copies and clocks of other machines have others
 
     @classmethod
     def of(cls, path: str) -> "Sight":
-        rows = map_file(path)
+        rows, marked = map_file(path), Stamp.of(path)
         ends = b"".join(np.ascontiguousarray(some).tobytes() for some in (rows[:ENDS], rows[-ENDS:]))
         seen = {
             "size": os.path.getsize(path),
@@ -47,10 +49,15 @@ class Sight:
             "hash of first and last rows": hashlib.blake2b(ends, digest_size=16).hexdigest(),
         }
         versions = describe_versions(LIBRARIES)
-        return cls(path, seen, {name: versions[name] for name in LIBRARIES})
+        return cls(path, seen, {name: versions[name] for name in LIBRARIES}, marked)
 
-    def check(self) -> None:
-        """Raise an error that names this worker and what it sees otherwise."""
+    @property
+    def run(self) -> dict[str, Any]:
+        """What must be the same where a run goes on."""
+        return self.rows | {"time of the file's last change": self.stamp.changed}
+
+    def check(self) -> Stamp:
+        """The file's stamp on this worker; an error names this worker and what it sees otherwise."""
         if not Path(self.path).is_file():
             raise ValueError(f"{here()} finds no {self.path}; give a path that all workers can open.")
         seen, expected = Sight.of(self.path), self.rows | self.versions
@@ -61,6 +68,15 @@ class Sight:
                     f"{here()} has {what} than the client, {found} instead of {expected[name]}; make them the "
                     "same."
                 )
+        return seen.stamp
+
+    def check_unchanged(self, since: Stamp) -> None:
+        """Raise an error where the file is not as it was, whichever of its rows were written to."""
+        if not os.path.isfile(self.path) or Stamp.of(self.path) != since:
+            raise ValueError(
+                f"{here()} sees that {self.path} was changed while its rows were read; leave it as it is, and "
+                "begin again, with another folder for into= if there was one."
+            )
 
 
 @dataclass(frozen=True)
@@ -71,20 +87,28 @@ class Work:
     settings: dict[str, Any]
     sight: Sight | None = None
     sent: dict[str, str] = field(default_factory=dict)  # settings that are files in the folder of each worker
-    needs: float = 0.0  # bytes of memory; where there are some, the function is told how much there is
+    needs: float = 0.0  # bytes of memory
     run: str = field(default_factory=lambda: token_hex(6))
 
     def at(self, place: tuple[Any, ...]) -> Any:
         """The answer of a task, on a worker: in one thread, with the worker's share of memory."""
         worker, settings = this_worker(), dict(self.settings)
-        if self.sight is not None and (self.run, worker.address) not in _checked:
-            self.sight.check()
-            _checked.add((self.run, worker.address))
         settings |= {name: os.path.join(worker.local_directory, file) for name, file in self.sent.items()}
-        if self.needs:
-            settings["memory"] = self._memory(worker)
-        with beside_other_tasks():
-            return self.function(*place, **settings)
+        self._look(worker)
+        with beside_other_tasks(), memory_for_task(2 * self._memory(worker)):  # searches take half of what is free
+            answer = self.function(*place, **settings)
+        self._look(worker)
+        return answer
+
+    def _look(self, worker: Any) -> None:
+        """The file of rows must be the client's, for the first task of a worker, and then stay as it is."""
+        if self.sight is None:
+            return
+        key = self.run, worker.address
+        if key in _looked:
+            self.sight.check_unchanged(_looked[key])
+            return
+        _looked[key] = self.sight.check()
 
     def _memory(self, worker: Any) -> float:
         limit, n_threads = worker.memory_manager.memory_limit or free_memory(), worker.state.nthreads
@@ -102,16 +126,22 @@ def find_client(client: Any) -> Any:
         distributed = import_module("distributed")
     except ImportError as error:
         raise ImportError('nearboost.distributed needs Dask: pip install "nearboost[dask]"') from error
-    if client is not None:
-        return client
-    try:
-        return distributed.default_client()
-    except ValueError:
-        raise ValueError(
-            "There is no Dask client; these two lines start one, here with two processes of this machine:\n"
-            "    from dask.distributed import Client\n"
-            "    client = Client(n_workers=2, threads_per_worker=1)"
-        ) from None
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            raise ValueError(
+                "There is no Dask client; these two lines start one, here with two processes of this machine:\n"
+                "    from dask.distributed import Client\n"
+                "    client = Client(n_workers=2, threads_per_worker=1)"
+            ) from None
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise UsageError(
+            f"client={client!r} is no Dask client that waits for answers; give dask.distributed.Client(…)."
+        )
+    if client.status != "running":
+        raise UsageError(f"The Dask client is {client.status}; start another one.")
+    return client
 
 
 def spread(
@@ -142,8 +172,18 @@ def spread(
                 keep(place, _answer_of(future, place))
                 advance()
                 submit()
+        if work.sight is not None:
+            work.sight.check_unchanged(work.sight.stamp)
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise RuntimeError(
+            f"The cluster is gone (its client is {client.status}); start one and call again: blocks that are in a "
+            "folder stay there, and only missing ones run."
+        ) from error
     finally:
-        client.cancel(list(running))
+        if client.status == "running":
+            client.cancel(list(running))
 
 
 def _answer_of(future: Any, place: tuple[Any, ...]) -> Any:
@@ -188,6 +228,12 @@ def sent_to_workers(client: Any, **values: Any) -> Iterator[Sent]:
             file = Path(folder) / told
             np.save(file, value) if is_array else save(value, file)
             sent.names[name], sent.digests[name] = told, hashlib.sha256(file.read_bytes()).hexdigest()
-            client.register_plugin(plugin(str(file), load=False), name=told)
+            try:
+                client.register_plugin(plugin(str(file), load=False), name=told)
+            except OSError as error:
+                raise RuntimeError(
+                    f"A worker went away, or has no room on its disk, as it was sent {name}, "
+                    f"{file.stat().st_size:,} bytes that it holds in memory several times; give it more: {error}"
+                ) from error
             stack.callback(client.unregister_worker_plugin, told)
         yield sent

@@ -269,7 +269,7 @@ class _SpreadRows(MappedRowSource):
             place = self._folder / f"projected-{hashlib.sha256(repr(what).encode()).hexdigest()[:20]}"
             settings = {"path": self._path, "into": str(place / "z.npy"), "intercept": coordinates.intercept}
             sight = Sight.of(self._path)
-            with keep_blocks(place, what | sight.rows, len(numbers), PROJECTED, kinds) as kept:
+            with keep_blocks(place, what | sight.run, len(numbers), PROJECTED, kinds) as kept:
 
                 def keep(place: tuple[int, int], answers: tuple[()]) -> None:
                     kept.mark(slice(*place))
@@ -297,7 +297,7 @@ def fill(
     opened = (
         nullcontext(BlocksInMemory(n_rows, block, kinds))
         if into is None
-        else keep_blocks(Path(into), {**what, **work.sight.rows}, n_rows, block, kinds)
+        else keep_blocks(Path(into), {**what, **work.sight.run}, n_rows, block, kinds)
     )
     with opened as kept:
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearboost.base.device import need_device
+from nearboost.base.errors import UsageError
 from nearboost.base.image_set import ImageSet
 from nearboost.base.rows import row_source
 from nearboost.datasets import open_rows
@@ -19,6 +21,19 @@ from nearboost.neighbors import NeighborSearch, own_groups
 ROWS_PROJECTED = 2048  # at once, as `nearboost.linear.projection` takes them, whose bits these have
 
 _opening = Lock()  # threads of a worker wait for the first of them to open a file
+
+
+class Stamp(NamedTuple):
+    """What changes where a file is written to, and where another takes its place."""
+
+    size: int
+    changed: int  # in nanoseconds
+    number: int
+
+    @classmethod
+    def of(cls, path: str) -> "Stamp":
+        found = os.stat(path)
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 def graph_block(
@@ -62,7 +77,7 @@ def graph_block(
         Their distances.
     """
     with _opening:
-        opened, own = _open_search(path, _stamp(path), metric, groups, search, memory)
+        opened, own = _open_search(path, Stamp.of(path), metric, groups, search, memory)
     found = opened.search(opened.rows.X[start:stop], k, query_groups=own[start:stop], groups=own)
     return found.indices, found.distances
 
@@ -89,7 +104,7 @@ def predict_block(start: int, stop: int, *, path: str, model: str, method: str =
         The answers.
     """
     with _opening:
-        answering = _open_model(model, _stamp(model))
+        answering = _open_model(model, Stamp.of(model))
     return (getattr(answering, method)(row_source(map_file(path)).part(slice(start, stop))),)
 
 
@@ -116,7 +131,7 @@ def describe_files(files: Mapping[str, int], *, model: str) -> list[tuple[int, A
             found = "does not find" if there is None else f"sees {there:,} bytes, and the client {size:,}, of"
             raise ValueError(f"{here()} {found} {file}; give paths that all workers can open.")
     with _opening:
-        describing = _open_model(model, _stamp(model))
+        describing = _open_model(model, Stamp.of(model))
     images, made = ImageSet(list(files), decode=False), _Described(len(files))
     describe_all(images, [describing], [made], 1, 0)
     return made.answers
@@ -166,9 +181,13 @@ def project_block(
 
 @lru_cache(maxsize=1)
 def _open_search(
-    path: str, stamp: Any, metric: str, groups: str | None, search: str, memory: float | None
+    path: str, stamp: Stamp, metric: str, groups: str | None, search: str, memory: float | None
 ) -> tuple[NeighborSearch, NDArray[np.int32]]:
     """A search that stays open from task to task, with the blocks of all rows, where there is room for them."""
+    try:
+        need_device(search)
+    except (ImportError, UsageError) as error:
+        raise type(error)(f"{here()}: {error}") from error
     opened = NeighborSearch(map_file(path), metric, method=search, n_jobs=1, memory=memory)
     if search == "exact" and opened.rows.keeps_blocks:
         _ = opened.rows.blocks
@@ -177,7 +196,7 @@ def _open_search(
 
 
 @lru_cache(maxsize=1)
-def _open_model(path: str, stamp: Any) -> Any:
+def _open_model(path: str, stamp: Stamp) -> Any:
     from nearboost.models import load
 
     return load(path)
@@ -186,12 +205,6 @@ def _open_model(path: str, stamp: Any) -> Any:
 def map_file(path: str | os.PathLike[str]) -> NDArray[Any]:
     """The rows of one .npy file."""
     return open_rows(path).in_any_order()
-
-
-def _stamp(path: str) -> tuple[int, ...]:
-    """What changes with a file, so that another of its name is opened anew."""
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 class _Described:
