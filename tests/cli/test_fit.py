@@ -35,6 +35,24 @@ def test_fit_images(images):
     assert model.origins.hashes[0] == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
+def test_a_table_is_data_for_all_commands(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(90, 3)), np.repeat(["oak", "elm", "ash"], 30)
+    X[:, 0] += np.repeat([0, 3, 6], 30)
+    np.savez(tmp_path / "trees.npz", X=X, y=y)
+    lines = [",".join(map(str, (*row, label))) for row, label in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "trees.csv").write_text("\n".join(["height,width,age,species", *lines]))
+    for kind in ("npz", "csv"):
+        ended = call("fit", tmp_path / f"trees.{kind}", "--method", "n3", "--out", tmp_path / f"{kind}.nb")
+        assert ended.code == Exit.DONE
+    assert (tmp_path / "csv.nb").read_bytes() == (tmp_path / "npz.nb").read_bytes()
+    model, table = tmp_path / "csv.nb", tmp_path / "trees.csv"
+    assert answer("predict", model, table) == answer("predict", model, tmp_path / "trees.npz")
+    assert answer("evaluate", model, table)["trained_on"] == 90
+    assert answer("explain", model, table, "--row", 3)["voters"]
+    assert answer("forget", model, "row 3", "--data", table, "--out", tmp_path / "less.nb")["after"]["items"] == 89
+    assert answer("suspects", model, "--data", table, "--out", tmp_path / "s.html")["judged"] == 90
+
+
 def test_fit_vectors(vectors):
     assert vectors.ended.code == Exit.DONE
     assert vectors.ended.err == ""

@@ -40,7 +40,9 @@ def saved(folder, rows):
         pq.write_table(pa.table({"e": list(some)}), folder / "parquet" / f"part-{part}.parquet")
     named = {f"f{i}": rows[:, i] for i in range(rows.shape[1])}
     pq.write_table(pa.table(named), folder / "rows.parquet")
-    return [folder / name for name in ("rows.npy", "npy", "parquet", "rows.parquet")]
+    lines = [",".join(named), *(",".join(map(str, row)) for row in rows.tolist())]
+    (folder / "rows.csv").write_text("\n".join(lines))
+    return [folder / name for name in ("rows.npy", "npy", "parquet", "rows.parquet", "rows.csv")]
 
 
 def test_all_forms_get_the_same_answers(vectors, rows, tmp_path, monkeypatch):

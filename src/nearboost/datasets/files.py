@@ -9,7 +9,7 @@ from pathlib import Path
 from nearboost.base.images import IMAGE_ENDINGS
 from nearboost.datasets.dataset import DataError
 
-VECTOR_ENDINGS = (".npy", ".npz", ".mat", ".parquet")
+VECTOR_ENDINGS = (".npy", ".npz", ".mat", ".parquet", ".csv")
 MASK_ENDING = "_mask"  # of a file's name without its suffix, in any case
 
 

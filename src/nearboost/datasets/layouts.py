@@ -92,7 +92,7 @@ LAYOUTS = {
     "orl": _faces("orl", "ORL….mat with fea and gnd"),
     "voc2007": Layout("VOC2007/JPEGImages and VOC2007/ImageSets/Main", is_voc, read_voc),
     "hep2": Layout("training/gt_training.csv, 001.png and 001_mask.png", is_hep2, read_hep2),
-    "vectors": Layout("X.npy with y.npy or labels.csv; .npz; .mat; .parquet", _is_vectors, read_vectors),
+    "vectors": Layout("X.npy with y.npy or labels.csv; .npz; .mat; .parquet; .csv", _is_vectors, read_vectors),
     "images": Layout("a folder for each class, perhaps below train/ and test/", Path.is_dir, read_image_folder),
 }
 

@@ -1,8 +1,7 @@
 """Tables beside the data: CSV files of labels and of metadata."""
 
 import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +35,8 @@ class LabelTable:
         """The same; a sentence where there is none, or a cell is empty."""
         name = next((name for name in names if name in self.columns), None)
         if name is None:
-            there = join_names(list(self.columns))
-            raise DataError(f"{self.path} has the columns {there}; expected one called {' or '.join(names)}.")
+            there = f"the columns {join_names(list(self.columns))}" if self.columns else "columns of numbers alone"
+            raise DataError(f"{self.path} has {there}; expected one called {' or '.join(names)}.")
         found = self.columns[name]
         if "" in found:
             raise DataError(f"{self.path} has no {name} in line {found.index('') + 2}; fill or delete the line.")
@@ -72,28 +71,43 @@ def as_part(word: str, where: Path) -> str:
 
 def read_csv(path: Path, header: Sequence[str] | None = None) -> LabelTable:
     """A file of comma- or semicolon-separated values; without ``header`` its first line names the columns."""
-    lines = read_rows(path)
+    lines = list(numbered_lines(path))
     if not lines:
         raise DataError(f"{path} is empty; expected a line for each item.")
-    names = [unescaped(name.strip()).lower() for name in (header or lines[0])]
+    names = [cell(name).lower() for name in (header or lines[0][1])]
     body = lines if header else lines[1:]
-    for number, line in enumerate(body, start=len(lines) - len(body) + 1):
-        if len(line) != len(names):
-            raise DataError(
-                f"{path} has {len(line)} values in line {number}; expected {len(names)}: {join_names(names)}."
-            )
-    return LabelTable(path, {name: [unescaped(line[i].strip()) for line in body] for i, name in enumerate(names)})
+    for number, line in body:
+        check_width(path, number, line, names)
+    return LabelTable(path, {name: [cell(line[i]) for _, line in body] for i, name in enumerate(names)})
+
+
+def cell(text: str) -> str:
+    """What a cell says, without spaces around it."""
+    return unescaped(text.strip())
+
+
+def check_width(path: Path, number: int, line: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a line that has not a value for each column."""
+    if len(line) != len(names):
+        raise DataError(
+            f"{path} has {len(line)} values in line {number}; expected {len(names)}: {join_names(names)}."
+        )
 
 
 def read_rows(path: Path) -> list[list[str]]:
     """The lines of a CSV file that are not empty, as they stand."""
+    return [line for _, line in numbered_lines(path)]
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The same, one after the other, with their numbers in the file."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            separator = max(",;\t", key=file.readline().count)
+            file.seek(0)
+            reader = csv.reader(file, delimiter=separator, strict=True)
+            yield from ((reader.line_num, line) for line in reader if line)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read as UTF-8 text ({error}); save it as UTF-8.") from error
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
     except csv.Error as error:
         raise DataError(f"{path} is not a readable CSV file ({error}).") from error

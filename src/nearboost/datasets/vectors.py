@@ -1,4 +1,4 @@
-"""Rows of numbers: .npy files with labels beside them, .npz and .mat files, Parquet tables."""
+"""Rows of numbers: .npy files with labels beside them, .npz and .mat files, Parquet and CSV tables."""
 
 import os
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.datasets.arrays import check_finite, first_line, load_array, load_arrays
+from nearboost.datasets.csv_rows import read_csv_rows
 from nearboost.datasets.dataset import DataError, Dataset, as_labels
 from nearboost.datasets.files import VECTOR_ENDINGS, file_in
 from nearboost.datasets.mat import read_mat
@@ -24,7 +25,7 @@ EXPECTED_ARRAYS = "X and y, or X_train, y_train, X_test and y_test"
 
 
 def read_vectors(path: str | os.PathLike[str]) -> Dataset:
-    """Rows of a folder with X.npy, of that file itself, or of an .npz, .mat or .parquet file."""
+    """Rows of a folder with X.npy, of that file itself, or of an .npz, .mat, .parquet or .csv file."""
     place = Path(path)
     if place.is_dir():
         file = file_in(place, *ROW_FILES)
@@ -33,13 +34,11 @@ def read_vectors(path: str | os.PathLike[str]) -> Dataset:
         return _read_npy(file, place.resolve().name)
     if not place.is_file():
         raise DataError(f"{place} does not exist; give a folder of images, or a file of rows with its labels.")
-    readers = dict(zip(VECTOR_ENDINGS, (_read_npy, _read_npz, _read_mat, _read_parquet), strict=True))
+    reads = (_read_npy, _read_npz, _read_mat, _read_parquet, _read_csv)
+    readers = dict(zip(VECTOR_ENDINGS, reads, strict=True))
     reader = readers.get(place.suffix.lower())
     if reader is None:
-        cure = " A table as .csv can be kept as .parquet or .npz." if place.suffix.lower() == ".csv" else ""
-        raise DataError(
-            f"{place} is of an unknown kind; expected {', '.join(readers)} or a folder of images.{cure}"
-        )
+        raise DataError(f"{place} is of an unknown kind; expected {', '.join(readers)} or a folder of images.")
     return reader(place, place.stem)
 
 
@@ -88,6 +87,11 @@ def names_beside(file: Path, n_rows: int) -> Sequence[str]:
 def _read_parquet(file: Path, name: str) -> Dataset:
     parquet = ParquetRows(file)
     return _with_table(file, name, np.asarray(OpenedRows([parquet], name)), parquet.words())
+
+
+def _read_csv(file: Path, name: str) -> Dataset:
+    found = read_csv_rows(file)
+    return _with_table(file, name, found.numbers, found.words)
 
 
 def _with_table(file: Path, name: str, rows: NDArray[Any], table: LabelTable) -> Dataset:

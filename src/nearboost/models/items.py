@@ -16,6 +16,7 @@ from nearboost.base.validation import check_choice
 from nearboost.base.words import near_names
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.datasets.arrays import check_finite, load_arrays
+from nearboost.datasets.csv_rows import read_csv_rows
 from nearboost.datasets.files import (
     IMAGE_ENDINGS,
     MASK_ENDING,
@@ -27,6 +28,7 @@ from nearboost.datasets.files import (
 )
 from nearboost.datasets.opened import ENDINGS as ROW_ENDINGS
 from nearboost.datasets.opened import open_rows
+from nearboost.datasets.tables import FILE_COLUMNS
 from nearboost.datasets.vectors import ROW_NAMES, RowNames, names_beside
 from nearboost.features.extraction import takes_masks
 from nearboost.models.model import Model, as_floats
@@ -223,6 +225,11 @@ def _rows(path: Path) -> Items:
     if ending in ROW_ENDINGS or (path.is_dir() and files_ending(path, ROW_ENDINGS)):
         opened = open_rows(path)
         return Items(opened, names_beside(path, len(opened)))
+    if ending == ".csv":
+        table = read_csv_rows(path)
+        check_finite(path, table.numbers)
+        names = table.words.column(FILE_COLUMNS) or RowNames(len(table.numbers))
+        return Items(row_source(table.numbers), names)
     rows: Any = None
     if ending == ".npz":
         arrays = {name.lower(): array for name, array in load_arrays(path).items()}
