@@ -59,7 +59,9 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "write_computation_times": False,
     "image_srcset": ["2x"],
-    "subsection_order": [f"../examples/gallery/{name}" for name in ("votes", "trust", "methods", "scale")],
+    "subsection_order": [
+        f"../examples/gallery/{name}" for name in ("votes", "trust", "methods", "cells", "scale")
+    ],
     "within_subsection_order": "FileNameSortKey",
     "thumbnail_size": (400, 280),
     "parallel": True,

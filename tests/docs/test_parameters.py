@@ -25,10 +25,16 @@ from nearboost.neighbors import SearchMethod
 BESIDES = [Explanation, CodeExplanation, Diagnostics, Entry, Network, SearchMethod]
 
 
+NAMED = {
+    f"{name}.{one}": getattr(module, one)
+    for name, module in ((name, import_module(name)) for name in PUBLIC)
+    for one in module.__all__
+    if callable(getattr(module, one))
+}
+
+
 def public_things():
-    modules = [import_module(name) for name in PUBLIC]
-    things = [getattr(module, name) for module in modules for name in module.__all__] + BESIDES
-    unique = {id(thing): thing for thing in things if callable(thing)}.values()
+    unique = {id(thing): thing for thing in [*NAMED.values(), *BESIDES]}.values()
     return [thing for thing in unique if not (inspect.isclass(thing) and issubclass(thing, Exception))]
 
 
@@ -149,6 +155,6 @@ def test_descriptors_that_learn_nothing_have_no_attributes(cls):
     assert entries_of(cls, "Attributes") == []
 
 
-@pytest.mark.parametrize("cls", [thing for thing in THINGS if inspect.isclass(thing) and thing not in BESIDES])
-def test_every_public_class_has_an_example(cls):
-    assert any(">>>" in line for line in NumpyDocString(inspect.getdoc(cls))["Examples"])
+@pytest.mark.parametrize("thing", sorted(NAMED))
+def test_every_public_name_has_an_example(thing):
+    assert any(">>>" in line for line in NumpyDocString(inspect.getdoc(NAMED[thing]))["Examples"])

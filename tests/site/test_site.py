@@ -22,12 +22,13 @@ pytestmark = pytest.mark.skipif(
 N3 = "generated/api/nearboost.N3Classifier.html"
 PAGES = ["index.html", "api.html", "boosted-neighbours.html", "benchmarks.html", N3, "search.html"]
 PAGES += ["generated/api/nearboost.NearBoostClassifier.html"]  # a long name
-PAGES += ["generated/gallery/index.html", "generated/gallery/trust/plot_reliability.html"]
+PAGES += ["tutorials/vectors.html", "generated/gallery/index.html", "generated/gallery/trust/plot_reliability.html"]
 LOADED = {("link", "href"), ("script", "src"), ("img", "src"), ("source", "srcset"), ("iframe", "src")}
 TOO_WIDE = """() => [...document.querySelectorAll("body *")].filter(one => {
     const box = one.getBoundingClientRect(), seen = one.checkVisibility({visibilityProperty: true});
     return seen && box.width && box.right > innerWidth + 1 && box.left < innerWidth
-        && !one.closest("table, pre, mjx-container, dialog, .pst-scrollable-table-container, .visually-hidden");
+        && !one.closest("table, pre, mjx-container, dialog, .pst-scrollable-table-container, .visually-hidden")
+        && !one.matches("p > img[src*='/tutorial-'], p > img[src*='/app-']");
 }).map(one => `${one.tagName}.${one.className}`)"""
 
 
@@ -85,6 +86,11 @@ def test_every_public_class_has_a_page_that_leads_to_scripts():
     assert "plot_reliability.html" in str(
         parsed(SITE / "generated/api/nearboost.plotting.ReliabilityDisplay.html").links
     )
+
+
+def test_pages_of_functions_lead_to_scripts():
+    for name, script in (("segment_project", "plot_plate"), ("stain_floor", "plot_segmentation")):
+        assert f"{script}.html" in str(parsed(SITE / f"generated/api/nearboost.cells.{name}.html").links)
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -53,6 +53,13 @@ def stain_floor(pixels: NDArray[np.generic], diameter: float) -> float:
     -------
     float
         The level that one pixel in a hundred lies below.
+
+    Examples
+    --------
+    >>> from nearboost.cells import demo_field, stain_floor
+    >>> field = demo_field()
+    >>> round(stain_floor(field.stain, diameter=20.0))
+    154
     """
     return float(np.quantile(_soft(pixels, diameter), FLOOR_SHARE))
 
@@ -79,6 +86,16 @@ def grow_cells(
     -------
     Bodies
         Cells. One without stain around its nucleus is the nucleus and a ring.
+
+    Examples
+    --------
+    >>> from nearboost.cells import SegmentationSettings, demo_field, find_nuclei, grow_cells, stain_floor
+    >>> field = demo_field()
+    >>> settings = SegmentationSettings(nucleus_diameter=20.0)
+    >>> nuclei = find_nuclei(field.nuclei, settings)
+    >>> cells, unstained = grow_cells(field.stain, nuclei, 20.0, stain_floor(field.stain, 20.0), settings)
+    >>> bool((cells[nuclei > 0] == nuclei[nuclei > 0]).all()), int(unstained.sum())
+    (True, 1)
     """
     over = _soft(pixels, diameter) - np.float32(floor)
     sizes = np.zeros(int(nuclei.max(initial=0)) + 1)

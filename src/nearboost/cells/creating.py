@@ -73,6 +73,18 @@ def create_project(
     -------
     Made
         The project, and places without a whole field.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import create_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     made = create_project(screen, [plate / "images"], layout=plate / "layout.csv")
+    >>> len(made.project.fields), made.project.reading.roles, made.skipped
+    (8, {'nuclei': 'nuclei', 'stain': 'stain'}, {})
     """
     check_folder(folder)
     if folder.exists() and any(folder.iterdir()):
@@ -202,6 +214,20 @@ def relink(project: Project, folder: Path, *, n_jobs: int | None = None, verbose
     -------
     Made
         The project with the new places, saved; and images that were not found.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import create_project, relink, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = (plate / "images").rename(plate / "moved")
+    ...     found = relink(project, plate / "moved")
+    ...     print(Path(found.project.image_folders[-1]).name, found.skipped)
+    moved {}
     """
     paths = list_images(folder)
     with progress_bar("Reading files", len(paths), verbose) as advance:

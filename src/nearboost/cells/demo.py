@@ -82,6 +82,13 @@ def demo_field(
     -------
     DemoField
         Pictures and truth.
+
+    Examples
+    --------
+    >>> from nearboost.cells import demo_field
+    >>> field = demo_field(seed=1, n_cells=12)
+    >>> field.stain.shape, field.cell_labels.max(), sorted(set(field.classes.tolist()))
+    ((256, 256), np.int32(12), ['diffuse', 'granular'])
     """
     random = np.random.default_rng(seed)
     places, touching = _places(random, n_cells, shape)
@@ -129,6 +136,17 @@ def write_demo(
     -------
     dict
         Numbers of wells and cells.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = write_demo(Path(folder) / "plate", repeats=1, size=96, n_cells=5)
+    ...     files = sorted(path.name for path in (Path(folder) / "plate").iterdir())
+    >>> made, files
+    ({'wells': 8, 'cells': 40}, ['README.txt', 'images', 'layout.csv', 'truth', 'truth.csv'])
     """
     tifffile = needs("tifffile")
     for name in ("images", "truth"):

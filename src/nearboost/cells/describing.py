@@ -96,6 +96,21 @@ def describe_project(
     -------
     Described
         Rows in the order of images and objects.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, describe_project
+    >>> from nearboost.cells import segment_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     cells = describe_project(project).rows
+    >>> len(cells), cells.features.shape, round(cells.measures["Nuclei_AreaShape_Area"].mean())
+    (40, (40, 320), 320)
     """
     pipeline = read_pipeline(project.folder)
     if "segmentation" not in pipeline:

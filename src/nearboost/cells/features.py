@@ -155,6 +155,14 @@ def describe_cells(
     -----
     Filters are linear, so that the field is filtered once at each scale and cells are scaled afterwards. At its
     border a cell sees its neighbours, where a crop would see its own edge again.
+
+    Examples
+    --------
+    >>> from nearboost.cells import demo_field, describe_cells, segment_field
+    >>> field = demo_field()
+    >>> cells = segment_field(field.nuclei, field.stain)
+    >>> describe_cells(field.stain, cells).shape
+    (30, 320)
     """
     settings = settings or FeatureSettings()
     numbers = found.numbers

@@ -37,6 +37,17 @@ def measure_cells(
     dict
         Columns, with a number for each cell in the order of the numbers. What a region without pixels does not
         have is 0.
+
+    Examples
+    --------
+    >>> from nearboost.cells import demo_field, measure_cells, segment_field
+    >>> field = demo_field()
+    >>> cells = segment_field(field.nuclei, field.stain)
+    >>> columns = measure_cells({"nuclei": field.nuclei, "stain": field.stain}, cells)
+    >>> columns["Nuclei_AreaShape_Area"][:3]
+    array([325., 320., 322.])
+    >>> columns["Math_RatioNucleiCytoplasm_stain"][:3].round(2)
+    array([1.19, 0.84, 1.07])
     """
     numbers = found.numbers
     rows = np.zeros(int(numbers.max(initial=0)) + 1, np.int64)

@@ -50,6 +50,14 @@ def find_nuclei(pixels: NDArray[np.generic], settings: SegmentationSettings) -> 
     -------
     ndarray of int32 of shape (height, width)
         Nuclei from 1 on, 0 outside.
+
+    Examples
+    --------
+    >>> from nearboost.cells import SegmentationSettings, demo_field, find_nuclei
+    >>> field = demo_field()
+    >>> nuclei = find_nuclei(field.nuclei, SegmentationSettings())
+    >>> nuclei.shape, nuclei.max()
+    ((256, 256), np.int32(30))
     """
     picture = np.asarray(pixels, dtype=np.float32)
     diameter = settings.nucleus_diameter or estimate_diameter(picture)
@@ -79,6 +87,13 @@ def estimate_diameter(pixels: NDArray[np.generic]) -> float | None:
     -------
     float or None
         Pixels.
+
+    Examples
+    --------
+    >>> from nearboost.cells import demo_field, estimate_diameter
+    >>> field = demo_field()
+    >>> estimate_diameter(field.nuclei)
+    20.0
     """
     picture = np.asarray(pixels, dtype=np.float32)
     diameter = USUAL_DIAMETER

@@ -232,6 +232,19 @@ def open_project(folder: Path) -> Project:
     -------
     Project
         As its file says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import create_project, open_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     _ = create_project(screen, [plate / "images"])
+    ...     project = open_project(screen)
+    >>> [field.name for field in project.fields[:2]]
+    ['image 1 (demo A01 site 1)', 'image 2 (demo A02 site 1)']
     """
     content = read_json(folder / FILE, f"{folder} is not a project; make one with nearboost cells new.")
     given = content.get("format")

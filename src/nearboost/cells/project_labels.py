@@ -118,6 +118,21 @@ def import_labels(project: Project, path: Path) -> Found:
     -------
     Found
         The labels that were taken, lines that fit no cell, and a note where labels were replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, import_labels
+    >>> from nearboost.cells import segment_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     found = import_labels(project, plate / "truth.csv")
+    >>> len(found.labels), found.labels[0].name, found.skipped
+    (40, 'diffuse', {})
     """
     new = read_label_file(project, path)
     if not new.labels:

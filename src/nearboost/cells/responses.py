@@ -147,6 +147,15 @@ def fit_dose(doses: ArrayLike, answers: ArrayLike) -> DoseFit:
     -------
     DoseFit
         With EC50 and its interval, or a sentence why there is none.
+
+    Examples
+    --------
+    >>> from nearboost.cells import fit_dose
+    >>> found = fit_dose([0, 0.3, 1, 3, 10, 30, 100], [10, 14, 25, 45, 70, 83, 87])
+    >>> round(found.ec50, 1), round(found.low), round(found.high)
+    (3.6, 10, 89)
+    >>> fit_dose([0, 1, 3], [12, 20, 42]).note
+    '2 of the doses are above 0; a curve takes 5.'
     """
     x, y = (np.asarray(one, dtype=float) for one in (doses, answers))
     sound = np.isfinite(x) & np.isfinite(y) & (x >= 0)

@@ -138,6 +138,21 @@ def read_segmentation(project: Project, one: Field) -> Segmentation:
     -------
     Segmentation
         As saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, read_segmentation
+    >>> from nearboost.cells import segment_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     found = read_segmentation(project, project.fields[0])
+    >>> found.cells.shape, found.numbers.tolist()
+    ((96, 96), [1, 2, 3, 4, 5])
     """
     record = read_record(project, one)
     if record is None:

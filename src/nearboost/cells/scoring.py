@@ -85,6 +85,14 @@ def score_labels(found: NDArray[Any], true: NDArray[Any]) -> Score:
     -------
     Score
         Counts of this field.
+
+    Examples
+    --------
+    >>> from nearboost.cells import demo_field, score_labels, segment_field
+    >>> field = demo_field()
+    >>> score = score_labels(segment_field(field.nuclei, field.stain).nuclei, field.nucleus_labels)
+    >>> score.found, score.true, score.f1
+    (30, 30, 1.0)
     """
     if found.shape != true.shape:
         raise ValueError(f"Labels of shape {found.shape} and {true.shape} cannot be compared; they must be equal.")
@@ -115,6 +123,14 @@ def pooled(scores: Iterable[Score]) -> Score:
     -------
     Score
         Their sums.
+
+    Examples
+    --------
+    >>> from nearboost.cells import demo_field, pooled, score_labels, segment_field
+    >>> fields = [demo_field(seed) for seed in range(3)]
+    >>> scores = [score_labels(segment_field(one.nuclei).nuclei, one.nucleus_labels) for one in fields]
+    >>> pooled(scores).true, pooled(scores).splits
+    (90, 0)
     """
     each = list(scores)
     matches = np.sum([one.matches for one in each], axis=0) if each else np.zeros(len(THRESHOLDS), int)

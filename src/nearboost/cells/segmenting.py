@@ -102,6 +102,19 @@ def segment_project(
     -------
     Segmented
         Counts, and fields that could not be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, segment_project, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     found = segment_project(project, SegmentationSettings())
+    >>> found.n_fields, found.n_cells, found.settings.nucleus_diameter, found.skipped
+    (8, 40, 20.0, {})
     """
     check_folder(project.folder / "masks")
     run = _Run(project, n_jobs, verbose)

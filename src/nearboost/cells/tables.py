@@ -70,6 +70,23 @@ def predict_project(
     -------
     Predicted
         Classes and probabilities.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, import_labels, segment_project
+    >>> from nearboost.cells import predict_project, train_cells, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     _ = import_labels(project, plate / "truth.csv")
+    ...     _ = train_cells(project)
+    ...     predicted = predict_project(project)
+    >>> predicted.prediction.probabilities.shape, len(predicted.rows)
+    ((40, 2), 40)
     """
     file = model or active_model(project)
     if file is None:
@@ -166,6 +183,21 @@ def write_cells(
     -------
     list of Path
         What was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, describe_project, segment_project
+    >>> from nearboost.cells import write_cells, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     file, *_ = write_cells(project, describe_project(project).rows)
+    ...     print(file.name, len(file.read_text().splitlines()))
+    cells.csv 41
     """
     columns, folder = cell_columns(project, rows, predicted), project.folder / "tables"
     files = [folder / "cells.csv"]
@@ -296,6 +328,23 @@ def count_project(
     -------
     Written
         Files and tables.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, import_labels, segment_project
+    >>> from nearboost.cells import count_project, train_cells, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     _ = import_labels(project, plate / "truth.csv")
+    ...     _ = train_cells(project)
+    ...     written = count_project(project)
+    >>> [file.name for file in written.files], len(written.counts["share"])
+    (['counts.csv', 'wells.csv', 'responses.csv'], 34)
     """
     predicted = predicted or predict_project(project, n_jobs=n_jobs, verbose=verbose)
     counts = count_cells(project, predicted.rows, predicted.found)

@@ -69,6 +69,22 @@ def train_cells(
     -------
     Trained
         The model, saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.cells import SegmentationSettings, create_project, import_labels, segment_project
+    >>> from nearboost.cells import train_cells, write_demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plate, screen = Path(folder) / "plate", Path(folder) / "screen"
+    ...     _ = write_demo(plate, repeats=1, size=96, n_cells=5)
+    ...     project = create_project(screen, [plate / "images"]).project
+    ...     _ = segment_project(project, SegmentationSettings())
+    ...     _ = import_labels(project, plate / "truth.csv")
+    ...     trained = train_cells(project)
+    >>> trained.file.name, trained.model.classes, trained.counts
+    ('cells.nb', ('diffuse', 'granular'), {'diffuse': 16, 'granular': 24})
     """
     method = method or METHOD
     check_names(None, method)

@@ -13,7 +13,17 @@ from nearboost.base.validation import check_map
 
 
 class DataError(ValueError):
-    """Files that make no data set, or one that a protocol cannot use; the message is one sentence."""
+    """Files that make no data set, or one that a protocol cannot use; the message is one sentence.
+
+    Examples
+    --------
+    >>> from nearboost.datasets import DataError, open_dataset
+    >>> try:
+    ...     open_dataset("nowhere")
+    ... except DataError as error:
+    ...     print(str(error).partition("; ")[2])
+    give a folder of images, or a file of rows with its labels.
+    """
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -89,6 +89,19 @@ def graph(
     -------
     Neighbors
         The graph, for ``fit(X, y, graph=…)``; maps of the files in ``into``, where it is given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from dask.distributed import Client
+    >>> from nearboost import NeighborSearch, distributed
+    >>> X = np.random.default_rng(0).normal(size=(200, 8))
+    >>> with tempfile.TemporaryDirectory() as folder, Client(processes=False, dashboard_address=":0") as client:
+    ...     np.save(f"{folder}/X.npy", X)
+    ...     graph = distributed.graph(f"{folder}/X.npy", 5, client, block=64)
+    >>> np.array_equal(graph.indices, NeighborSearch(X).graph(5).indices)
+    True
     """
     client = find_client(client)
     check_whole("block", block)
@@ -144,6 +157,20 @@ def predict(
     -------
     ndarray of shape (n_rows, ...)
         The answers; a map of the file in ``into``, where it is given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from dask.distributed import Client
+    >>> from nearboost import KNNClassifier, distributed
+    >>> X = np.random.default_rng(0).normal(size=(200, 8))
+    >>> model = KNNClassifier().fit(X, X[:, 0] > 0)
+    >>> with tempfile.TemporaryDirectory() as folder, Client(processes=False, dashboard_address=":0") as client:
+    ...     np.save(f"{folder}/X.npy", X)
+    ...     said = distributed.predict(model, f"{folder}/X.npy", client, block=64)
+    >>> np.array_equal(said, model.predict(X))
+    True
     """
     client = find_client(client)
     check_whole("block", block)
@@ -190,6 +217,22 @@ def features(
     -------
     FeatureStore
         The rows, and a table of the files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from dask.distributed import Client
+    >>> from PIL import Image
+    >>> from nearboost import distributed
+    >>> from nearboost.features import Gist
+    >>> noise = np.random.default_rng(0).integers(0, 255, (3, 32, 32), dtype=np.uint8)
+    >>> with tempfile.TemporaryDirectory() as folder, Client(processes=False, dashboard_address=":0") as client:
+    ...     for number, pixels in enumerate(noise):
+    ...         Image.fromarray(pixels).save(f"{folder}/{number}.png")
+    ...     store = distributed.features(Gist(), folder, client, into=f"{folder}/stores")
+    ...     print(store.rows.shape)
+    (3, 512)
     """
     from nearboost.features.extraction import check_settings, contents_for, find_files
     from nearboost.features.store import open_store, store_folder
@@ -244,6 +287,21 @@ def spread_rows(
     -------
     RowSource
         The rows, of which none is read yet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from dask.distributed import Client
+    >>> from nearboost import SLNDClassifier, distributed
+    >>> X = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)
+    >>> y = X[:, 0] > 0
+    >>> with tempfile.TemporaryDirectory() as folder, Client(processes=False, dashboard_address=":0") as client:
+    ...     np.save(f"{folder}/X.npy", X)
+    ...     rows = distributed.spread_rows(f"{folder}/X.npy", client, folder=folder)
+    ...     model = SLNDClassifier(max_passes=2).fit(rows, y)
+    >>> model.score(X, y) > 0.9
+    True
     """
     client = find_client(client)
     check_folder(folder)

@@ -75,6 +75,17 @@ def graph_block(
         Neighbours, nearest first.
     distances : ndarray of shape (stop - start, k)
         Their distances.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from nearboost.distributed import graph_block
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", [[0.0], [1.0], [3.0], [7.0]])
+    ...     indices, distances = graph_block(1, 3, path=f"{folder}/X.npy", k=2)
+    >>> indices.tolist(), distances.tolist()
+    ([[0, 2], [1, 0]], [[1.0, 2.0], [2.0, 3.0]])
     """
     with _opening:
         opened, own = _open_search(path, Stamp.of(path), metric, groups, search, memory)
@@ -102,6 +113,21 @@ def predict_block(start: int, stop: int, *, path: str, model: str, method: str =
     -------
     tuple of one ndarray of shape (stop - start, ...)
         The answers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from nearboost import KNNClassifier
+    >>> from nearboost.distributed import predict_block
+    >>> from nearboost.models import save
+    >>> X = np.array([[0.0], [1.0], [4.0], [5.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", X)
+    ...     save(KNNClassifier(n_neighbors=1).fit(X, [0, 0, 1, 1]), f"{folder}/model.nb")
+    ...     [said] = predict_block(1, 3, path=f"{folder}/X.npy", model=f"{folder}/model.nb")
+    >>> said.tolist()
+    [0, 1]
     """
     with _opening:
         answering = _open_model(model, Stamp.of(model))
@@ -122,6 +148,23 @@ def describe_files(files: Mapping[str, int], *, model: str) -> list[tuple[int, A
     -------
     list of tuple
         For each file its position, its row or what was wrong, and whether that is the fault of its content.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from nearboost.distributed import describe_files
+    >>> from nearboost.features import Gist
+    >>> from nearboost.models import save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "grey.png"
+    ...     Image.fromarray(np.full((32, 32), 128, dtype=np.uint8)).save(file)
+    ...     save(Gist(), f"{folder}/gist.nb")
+    ...     found = describe_files({str(file): file.stat().st_size}, model=f"{folder}/gist.nb")
+    >>> [(position, row.shape) for position, row, _ in found]
+    [(0, (512,))]
     """
     from nearboost.features.extraction import describe_all
 
@@ -163,6 +206,21 @@ def project_block(
     -------
     tuple
         Nothing: what is made is in the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from nearboost.distributed import project_block
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     given = {"path": np.eye(3), "which": [2, 0, 1], "vectors": [[1.0], [2.0], [3.0]]}
+    ...     given["into"] = np.zeros((3, 1))
+    ...     files = {name: f"{folder}/{name}.npy" for name in given}
+    ...     for name, array in given.items():
+    ...         np.save(files[name], array)
+    ...     _ = project_block(0, 3, **files, intercept=False)
+    ...     print(np.load(files["into"]).ravel())
+    [3. 1. 2.]
     """
     from nearboost.linear.coordinates import Eigenvectors
 

@@ -306,6 +306,19 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     -------
     Model
         The model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nearboost import KNNClassifier
+    >>> from nearboost.models import Model, load_model, save
+    >>> knn = KNNClassifier(n_neighbors=1).fit([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(Model(None, knn, ("small", "large"), None, {}), f"{folder}/sizes.nb")
+    ...     model = load_model(f"{folder}/sizes.nb")
+    >>> answer = model.predict([[4.4]])
+    >>> answer.classes[answer.probabilities[0].argmax()]
+    'large'
     """
     found = load(path)
     if not isinstance(found, Model):

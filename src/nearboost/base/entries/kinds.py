@@ -16,7 +16,22 @@ LARGEST = 2**63 - 1
 
 
 class ModelFileError(ValueError):
-    """What cannot be saved, or a file that cannot be loaded; the message is one sentence."""
+    """What cannot be saved, or a file that cannot be loaded; the message is one sentence.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearboost.models import ModelFileError, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "model.nb"
+    ...     _ = file.write_text("no model")
+    ...     try:
+    ...         load(file)
+    ...     except ModelFileError as error:
+    ...         print(str(error).partition(" is ")[2])
+    not a model file, or it is cut short or damaged (File is not a zip file); fetch it again.
+    """
 
 
 class Misfit(ValueError):
