@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 import matplotlib
+from PIL import Image
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -31,7 +32,7 @@ def main() -> None:
         target = FIGURES / f"guide-{Path(script).stem.removeprefix('plot_').replace('_', '-')}.png"
         plt.savefig(target, dpi=100)
         plt.close("all")
-        keep(target, None, target)
+        keep(Image.open(target), target)
 
 
 if __name__ == "__main__":

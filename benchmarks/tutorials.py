@@ -1,34 +1,38 @@
 """The tutorials, followed to the letter: ``python -m benchmarks.tutorials [NAME…]`` (vectors, images, cells).
 
-Each page of ``docs/tutorials`` is worked through in an empty folder, as a reader would: its ``sh`` blocks are run
-by a shell, its ``python`` blocks by one Python session, and every line of a ``text`` block must stand in what was
-printed, where … is any text. Prints how long each step took. The pictures that
-``<!-- picture: FILE WIDTHxHEIGHT -->`` asks for are taken anew and go to ``docs/figures``.
+Each page of ``docs/tutorials`` is worked through in an empty folder, as a reader would: the lines of its ``sh``
+blocks are run in a terminal, its ``python`` blocks by one Python session, and every line of a ``text`` block must
+stand in what was printed, where … is any text. Prints how long each step took. Pictures are taken anew and go to
+``docs/figures``, as a comment before each says:
+
+- ``<!-- picture: FILE WIDTHxHEIGHT -->``: a page in a window of this size, or a file that is a picture;
+- ``<!-- pictures: PATTERN PATTERN… -->``: those that match, a row for each pattern;
+- ``<!-- terminal … -->``: what the last ``sh`` block showed; more lines of the comment must stand in it.
 """
 
 import argparse
 import contextlib
 import io
-import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from PIL import Image
+
+from benchmarks import terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "tutorials"
 WIDTH, COLOURS = 900, 256  # of a picture in the documentation
-# A command that left items out, and told so, ends with 3; any other failure ends the block.
-TOLERANT = "trap 'code=$?; [ $code = 3 ] || exit $code' ERR\n"
+TILE, GAP = 220, 6  # most width of one of several pictures, and what is between them
+DONE = (0, 3)  # a command that left items out, and told so, ends with 3
 BLOCK = re.compile(
     r"^```(?P<kind>sh|python|text)\n(?P<text>.*?)^```$"
-    r"|^<!-- picture: (?P<source>\S+)(?: (?P<width>\d+)x(?P<height>\d+))? -->\n"
+    r"|^<!-- (?:pictures?: (?P<source>[^>]+?)(?: (?P<width>\d+)x(?P<height>\d+))? |terminal(?P<said>.*?))-->\n"
     r"!\[[^\]]*\]\(\.\./(?P<target>\S+)\)$",
     re.MULTILINE | re.DOTALL,
 )
@@ -57,24 +61,35 @@ def main() -> None:
 def follow(page: Path, folder: Path, *, pictures: bool = False) -> Iterator[Step]:
     """Run the blocks of a page one after the other in an empty folder.
 
-    Raises AssertionError where a block prints something other than the page says.
+    Raises AssertionError where a block prints something other than the page or its pictures say.
     """
     session: dict[str, Any] = {"__name__": "__main__"}
-    printed = ""
+    printed, shown = "", list[terminal.Shown]()
     with contextlib.chdir(folder):
         for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
-            begin = time.monotonic()
-            if block["kind"] == "text":
-                missing = [line for line in block["text"].splitlines() if not stands_in(line, printed)]
-                assert not missing, f"{page.name}: {missing} is not in:\n{printed}"
-            elif block["kind"]:
-                printed = run_shell(block["text"]) if block["kind"] == "sh" else run_python(block["text"], session)
+            begin, target = time.monotonic(), ROOT / "docs" / (block["target"] or "")
+            said = block["text"] if block["kind"] == "text" else block["said"] or ""
+            missing = [line for line in said.splitlines() if not stands_in(line, printed)]
+            assert not missing, f"{page.name}: {missing} is not in:\n{printed}"
+            if block["kind"] == "sh":
+                shown = run_shell(block["text"])
+                printed = terminal.plain(shown)
                 yield Step(block["text"].partition("\n")[0], printed, time.monotonic() - begin)
-            elif pictures:
+            elif block["kind"] == "python":
+                printed = run_python(block["text"], session)
+                yield Step(block["text"].partition("\n")[0], printed, time.monotonic() - begin)
+            elif block["said"] is not None:
+                drawn = terminal.picture(shown)
+                if pictures:
+                    target.write_text(drawn, encoding="utf-8")
+                there = target.read_text(encoding="utf-8")
+                assert terminal.words_in(there) == terminal.words_in(drawn), f"{page.name}: {target.name} is old"
+            elif block["source"] and pictures:
                 size = (int(block["width"]), int(block["height"])) if block["width"] else None
-                keep(Path(block["source"]), size, ROOT / "docs" / block["target"])
-            else:
-                assert Path(block["source"].partition("#")[0]).is_file(), f"{page.name}: no {block['source']}"
+                keep(taken(block["source"].split(), size), target)
+            elif block["source"]:
+                sources = [source.partition("#")[0] for source in block["source"].split()]
+                assert all(any(Path().glob(source)) for source in sources), f"{page.name}: no {block['source']}"
 
 
 def stands_in(line: str, printed: str) -> bool:
@@ -83,18 +98,15 @@ def stands_in(line: str, printed: str) -> bool:
     return re.search(pattern, printed, re.DOTALL) is not None
 
 
-def run_shell(commands: str) -> str:
-    """What the commands print, on either stream."""
-    paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    result = subprocess.run(
-        ["bash", "-uo", "pipefail", "-c", TOLERANT + commands.replace("NEARBOOST/", f"{ROOT}/") + "exit 0"],
-        env=os.environ | {"PATH": paths, "COLUMNS": "200"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert result.returncode == 0, f"{commands}\n{result.stdout}"
-    return result.stdout
+def run_shell(commands: str) -> list[terminal.Shown]:
+    """What a terminal shows of commands, one in each line."""
+    shown = []
+    for command in commands.splitlines():
+        one = terminal.run(command.replace("NEARBOOST/", f"{ROOT}/"))
+        written = one.written.replace(str(Path.cwd()), "~")  # whose name changes with every call
+        shown.append(terminal.Shown(command, one.code, written))
+        assert one.code in DONE, f"{command}\n{terminal.plain(shown)}"
+    return shown
 
 
 def run_python(code: str, session: dict[str, Any]) -> str:
@@ -105,16 +117,45 @@ def run_python(code: str, session: dict[str, Any]) -> str:
     return out.getvalue()
 
 
-def keep(source: Path, size: tuple[int, int] | None, target: Path) -> None:
-    """A picture, or the part of a page that is below ``#``, in few colours."""
-    name, _, anchor = source.name.partition("#")
-    file = source.with_name(name).resolve()
-    shot = photograph(file, anchor, size) if size else Image.open(file)
-    shot = shot.convert("RGB")
-    if shot.width > WIDTH:
-        shot = shot.resize((WIDTH, shot.height * WIDTH // shot.width), Image.Resampling.LANCZOS)
-    shot.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(target, optimize=True)
+def taken(sources: Sequence[str], size: tuple[int, int] | None) -> Image.Image:
+    """A page, the part of it that is below ``#``, a picture, or several in rows."""
+    file, _, anchor = sources[0].partition("#")
+    if size is not None:
+        return photograph(Path(file).resolve(), anchor, size)
+    rows = [[Image.open(file) for file in sorted(Path().glob(source))] for source in sources]
+    return rows[0][0] if rows == [rows[0][:1]] else side_by_side(rows)
+
+
+def keep(picture: Image.Image, target: Path) -> None:
+    """Write a picture in few colours."""
+    picture = picture.convert("RGB")
+    if picture.width > WIDTH:
+        picture = picture.resize((WIDTH, picture.height * WIDTH // picture.width), Image.Resampling.LANCZOS)
+    few = picture.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(target, optimize=True)
     print(f"{target.name}: {target.stat().st_size // 1024} KB", flush=True)
+
+
+def side_by_side(rows: Sequence[Sequence[Image.Image]]) -> Image.Image:
+    """Square pictures in rows."""
+    most = max(map(len, rows))
+    side = min(TILE, rows[0][0].width, (WIDTH + GAP) // most - GAP)
+    sheet = Image.new("RGB", (most * (side + GAP) - GAP, len(rows) * (side + GAP) - GAP), "white")
+    for y, row in enumerate(rows):
+        for x, one in enumerate(row):
+            sheet.paste(
+                as_shown(one).resize((side, side), Image.Resampling.LANCZOS), (x * (side + GAP), y * (side + GAP))
+            )
+    return sheet
+
+
+def as_shown(picture: Image.Image) -> Image.Image:
+    """A picture in colours; one of a microscope from its darkest to its brightest."""
+    if picture.mode.startswith("I"):
+        grey = np.asarray(picture).astype(float)
+        low, high = np.percentile(grey, (1, 99.8))
+        picture = Image.fromarray((255 * np.clip((grey - low) / (high - low), 0, 1)).astype(np.uint8))
+    return picture.convert("RGB")
 
 
 def photograph(file: Path, anchor: str, size: tuple[int, int]) -> Image.Image:

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from benchmarks.tutorials import BLOCK, PAGES, follow, stands_in
+from benchmarks.terminal import picture, plain, words_in
+from benchmarks.tutorials import BLOCK, PAGES, follow, run_shell, stands_in
 
 import nearboost
 from docs.building import ROOT, script
@@ -23,10 +24,17 @@ def test_tutorial_says_what_happens(name, tmp_path):
 def test_pictures_of_a_tutorial_are_there_and_have_words(name):
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[([^\]]*)\]\(\.\./(\S+)\)", page)
-    assert len(pictures) >= 3
     assert all(len(words) > 20 and (ROOT / "docs" / file).is_file() for words, file in pictures)
     taken = [block["target"] for block in BLOCK.finditer(page) if block["target"]]
     assert taken == [file for _, file in pictures if "tutorial-" in file]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_step_has_a_picture(name):
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    steps = re.split(r"^## (?=\d)", page.partition("## Where to go")[0], flags=re.MULTILINE)[1:]
+    assert len(steps) >= 7
+    assert [step.partition("\n")[0] for step in steps if "![" not in step] == []
 
 
 def test_blocks_of_a_page_are_run_in_order(tmp_path):
@@ -69,3 +77,12 @@ def test_chooser_names_what_there_is():
     classes = {name for method in methods for name in re.findall(r"[A-Z]\w*[a-z]\w*", method)}
     assert len(classes) >= 6
     assert all(hasattr(nearboost, name) for name in classes)
+
+
+def test_what_a_terminal_shows_is_a_picture_of_it(tmp_path):
+    shown = run_shell("echo '12 <eggs>'\nprintf '\\033[1mbold\\033[0m\\rBar\\r\\033[2Kdone\\n' >&2\n")
+    assert plain(shown) == "12 <eggs>\ndone\n"
+    drawn = picture(shown)
+    assert drawn.startswith("<svg ")
+    assert "http" not in drawn.replace("http://www.w3.org/2000/svg", "")
+    assert words_in(drawn) == [word for one in shown for word in words_in(f"{one.command} {one.written}")]

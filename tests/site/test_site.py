@@ -22,13 +22,14 @@ pytestmark = pytest.mark.skipif(
 N3 = "generated/api/nearboost.N3Classifier.html"
 PAGES = ["index.html", "api.html", "boosted-neighbours.html", "benchmarks.html", N3, "search.html"]
 PAGES += ["generated/api/nearboost.NearBoostClassifier.html"]  # a long name
-PAGES += ["tutorials/vectors.html", "generated/gallery/index.html", "generated/gallery/trust/plot_reliability.html"]
+PAGES += ["choosing.html", "tutorials/vectors.html"]
+PAGES += ["generated/gallery/index.html", "generated/gallery/trust/plot_reliability.html"]
 LOADED = {("link", "href"), ("script", "src"), ("img", "src"), ("source", "srcset"), ("iframe", "src")}
 TOO_WIDE = """() => [...document.querySelectorAll("body *")].filter(one => {
     const box = one.getBoundingClientRect(), seen = one.checkVisibility({visibilityProperty: true});
     return seen && box.width && box.right > innerWidth + 1 && box.left < innerWidth
         && !one.closest("table, pre, mjx-container, dialog, .pst-scrollable-table-container, .visually-hidden")
-        && !one.matches("p > img[src*='/tutorial-'], p > img[src*='/app-']");
+        && !(one.tagName == "IMG" && getComputedStyle(one.parentElement).overflowX == "auto");
 }).map(one => `${one.tagName}.${one.className}`)"""
 
 
