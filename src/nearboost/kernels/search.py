@@ -84,32 +84,34 @@ def any_below(limit, offsets, scores):
 
 
 @kernel
-def first_ceiling(
-    scores, offsets, numbers, apart, X, norms, query, unit, metric, groups, group, lanes, bounds, places
+def offer_first(
+    scores, offsets, numbers, apart, X, norms, query, unit, metric, groups, group, lanes, bounds, places,
+    distances, indices,
 ):  # fmt: skip
-    """A distance within which as many rows of a block lie as there are ``bounds``: of those with the least.
+    """Offer as many rows of a block as a list holds: of those with the least bounds, which go out of ``scores``.
 
-    Infinite where the block has too few. Without it the first rows of a search would all be measured.
+    So the first rows of a search need not all be measured. Of fewer rows that may be neighbours, all are offered.
     """
     bounds[:] = np.inf
+    n_bounds = 0
     for j in range(scores.size):
         bound = offsets[j] - scores[j]
         if not bound < bounds[-1] or (group >= 0 and groups[numbers[j]] == group):
             continue
-        p = bounds.size - 1
+        n_bounds = min(n_bounds + 1, bounds.size)
+        p = n_bounds - 1
         while p > 0 and bounds[p - 1] > bound:
             bounds[p] = bounds[p - 1]
             places[p] = places[p - 1]
             p -= 1
         bounds[p] = bound
-        places[p] = j if apart else numbers[j]
-    if bounds[-1] == np.inf:
-        return np.inf
-    farthest = 0.0
-    for place in places:
-        divisor = norms[place] if metric == COSINE else unit
-        farthest = max(farthest, measure(X[place], query, divisor, metric, lanes))
-    return farthest
+        places[p] = j
+    for j in places[:n_bounds]:
+        i = numbers[j]
+        offer(
+            i, j if apart else np.int64(i), X, norms, query, unit, metric, groups, group, lanes, distances, indices
+        )
+        scores[j] = np.nan
 
 
 @kernel
@@ -138,13 +140,13 @@ def offer_near(
     lanes = np.empty(N_LANES)
     bounds, places = np.empty(indices.shape[1], dtype=np.float32), np.empty(indices.shape[1], dtype=np.int64)
     for r in range(scores.shape[0]):
-        query, found, sums, ceiling = Q[r], indices[r], distances[r], np.inf
+        query, found, sums = Q[r], indices[r], distances[r]
         if sums[-1] == np.inf:
-            ceiling = first_ceiling(
+            offer_first(
                 scores[r], offsets, numbers, apart, X, norms, query, units[r], metric, groups, query_groups[r],
-                lanes, bounds, places,
+                lanes, bounds, places, sums, found,
             )  # fmt: skip
-        limit = limit_of(min(sums[-1], ceiling), gains[r], bases[r])
+        limit = limit_of(sums[-1], gains[r], bases[r])
         for start in range(0, scores.shape[1], CHUNK):
             stop = min(start + CHUNK, scores.shape[1])
             if not any_below(limit, offsets[start:stop], scores[r, start:stop]):
@@ -152,11 +154,11 @@ def offer_near(
             for j in range(start, stop):
                 i = numbers[j]
                 # Nothing is nearer than zero: more duplicates of the query need no measuring.
-                if offsets[j] - scores[r, j] > limit or (sums[-1] == 0.0 and i > found[-1]):
+                if not offsets[j] - scores[r, j] <= limit or (sums[-1] == 0.0 and i > found[-1]):
                     continue
                 place = j if apart else np.int64(i)
                 offer(i, place, X, norms, query, units[r], metric, groups, query_groups[r], lanes, sums, found)
-                limit = limit_of(min(sums[-1], ceiling), gains[r], bases[r])
+                limit = limit_of(sums[-1], gains[r], bases[r])
 
 
 @kernel
