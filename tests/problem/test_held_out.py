@@ -55,10 +55,11 @@ def test_of_scores_right_as_often_the_least_log_loss_is_best():
     knows = np.where(np.arange(60) < 55, 1.0, 0.1)  # unsure where it errs
     assert best_scores([votes_for(truth, 5, flat), votes_for(truth, 5, knows)], labels, flat) == [1, 0]
     assert best_scores([votes_for(truth, 5, knows), votes_for(truth, 5, flat)], labels, flat) == [0, 1]
-    assert best_scores([votes_for(truth, 5, flat), votes_for(truth, 6, knows)], labels, flat) == [
-        1,
-        0,
-    ]  # by chance
+    by_chance = votes_for(truth, 5, knows)  # right on two of the five errors, wrong on three others
+    by_chance[:3] = np.roll(by_chance[:3], 1, axis=1)
+    by_chance[-2:] = np.eye(3)[truth[-2:]] * 0.1
+    assert best_scores([votes_for(truth, 5, flat), by_chance], labels, flat) == [1, 0]
+    assert best_scores([votes_for(truth, 5, flat), votes_for(truth, 6, knows)], labels, flat) == [0]
 
 
 def test_of_scores_that_err_more_often_none_is_best():

@@ -23,7 +23,7 @@ class UNNClassifier(WeightPerClass):
     ----------
     n_neighbors : int or "auto", default="auto"
         Number of neighbours that vote. "auto" picks among 1, 3, 5, 7, 11, 15 and 31 (and 100 for INN votes): of
-        those whose plain vote on left-out training rows is right as often as the best's, to within one standard
+        those whose plain vote on left-out training rows is right as often as the best's, to within half a standard
         error, the one with the least log-loss; from a zero start, the largest.
     loss : {"exp", "log", "mat"}, default="exp"
         Loss to minimise: exponential, logistic or Matsushita's.

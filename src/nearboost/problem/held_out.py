@@ -123,9 +123,10 @@ def best_scores(
 ) -> list[int]:
     """Of several scores of the same held-out rows, those that are right as often as any; the least log-loss first.
 
-    "As often" allows for a standard error of the difference: √n for n rows on which two disagree about being
-    right. Errors alone are too coarse to see most of what is learned; log-loss, of calibrated scores, would alone
-    leave the nearest neighbour, which is always sure, for more neighbours that err more often.
+    "As often" allows for half a standard error of the difference, which is √n for n rows on which two disagree
+    about being right. Errors alone are too coarse to see most of what is learned; log-loss, of calibrated scores,
+    would alone leave the nearest neighbour, which is always sure, for more neighbours that err more often, and so
+    it would within a whole standard error where a few hundred rows judge.
     """
     weight = weight / weight.mean()
     right, losses = [], []
@@ -135,7 +136,7 @@ def best_scores(
         losses.append(float(weight @ log_losses(calibration.probabilities(scores + intercept), labels)))
     most = max(range(len(losses)), key=lambda number: (right[number].sum(), -losses[number]))
     lacks = [right[most] - one for one in right]
-    level = [number for number, lack in enumerate(lacks) if lack.sum() <= np.sqrt((lack**2).sum())]
+    level = [number for number, lack in enumerate(lacks) if lack.sum() <= np.sqrt((lack**2).sum()) / 2]
     return sorted(level, key=losses.__getitem__)
 
 
