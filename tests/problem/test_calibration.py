@@ -45,6 +45,33 @@ def test_temperature_and_share_are_the_ones_defined(n_wrong, lead, n_classes):
     assert (found.temperature, found.uniform_share) == pytest.approx(best_calibration(scores, classes), rel=1e-4)
 
 
+@pytest.mark.parametrize(("n_classes", "bend"), [(2, 1.7), (6, 1.7), (6, 0.6), (6, 1.0)])
+def test_leads_that_tell_more_or_less_than_in_proportion_are_bent(n_classes, bend):
+    """As the votes of neighbours do; mean confidence then is accuracy, wherever leads are small or large."""
+    rng = np.random.default_rng(7)
+    scores = rng.normal(size=(30_000, n_classes)) * rng.uniform(0.1, 3, (30_000, 1))
+    chances = np.exp(-((2 * (scores.max(axis=1, keepdims=True) - scores)) ** bend))
+    chances /= chances.sum(axis=1, keepdims=True)
+    classes = (rng.random((30_000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    found = fit_calibration(scores, classes, may_bend=True)
+    assert found.bend == pytest.approx(bend, rel=0.05)
+    assert found.temperature == pytest.approx(0.5, rel=0.1)
+    assert fit_calibration(scores, classes).bend == 1.0
+    p = found.probabilities(scores)
+    np.testing.assert_allclose(p, chances, atol=0.03)
+    right = p.argmax(axis=1) == classes
+    for part in np.array_split(np.argsort(p.max(axis=1)), 5):
+        assert p.max(axis=1)[part].mean() == pytest.approx(right[part].mean(), abs=0.02)
+
+
+def test_few_rows_hardly_bend():
+    rng = np.random.default_rng(8)
+    scores = rng.normal(size=(20, 3))
+    classes = scores.argmax(axis=1)
+    classes[:4] = (classes[:4] + 1) % 3
+    assert 0.6 < fit_calibration(scores, classes, may_bend=True).bend < 1.6
+
+
 def test_a_share_explains_scores_that_are_wrong_far_from_the_lead():
     """As counts of pairwise wins are: right on two rows of three, else the true class is anywhere."""
     rng = np.random.default_rng(6)
@@ -154,9 +181,10 @@ finite = st.floats(-1e300, 1e300)
     st.integers(1, 5).flatmap(lambda n: arrays(np.float64, (4, n), elements=finite)),
     st.floats(1e-9, 1e9),
     st.floats(0, 0.5),
+    st.floats(0.25, 4),
 )
-def test_rows_sum_to_one_and_the_leader_leads(scores, temperature, share):
-    p = Calibration(temperature, share).probabilities(scores)
+def test_rows_sum_to_one_and_the_leader_leads(scores, temperature, share, bend):
+    p = Calibration(temperature, share, bend=bend).probabilities(scores)
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_array_equal(p.argmax(axis=1), leading_class(scores))
     assert p.min() >= share / p.shape[1] * (1 - 1e-12)

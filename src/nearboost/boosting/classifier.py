@@ -230,7 +230,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         calibration, self.intercept_ = self._uncalibrated(), np.zeros(labels.n_columns)
         if self.calibration == "temperature":
             if len(rows):
-                calibration, self.intercept_ = calibrate(scores, labels, weight * outcome.known)
+                calibration, self.intercept_ = calibrate(scores, labels, weight * outcome.known, may_bend=True)
             else:
                 warn_uncalibrated()
                 calibration = Calibration(1.0, doubt_of(0), labels.multilabel)
@@ -281,8 +281,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         """The rule that says what coefficients mean."""
         return self._make_step_rule()
 
-    def _restore_calibration(self, kind: str, uniform_share: float) -> Probabilities:
-        return Calibration(self.temperature_, uniform_share, self._labels.multilabel)
+    def _restore_calibration(self, kind: str, uniform_share: float, bend: float) -> Probabilities:
+        return Calibration(self.temperature_, uniform_share, self._labels.multilabel, bend)
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid, before any data is read."""

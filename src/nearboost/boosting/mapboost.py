@@ -233,8 +233,10 @@ class MAPBoostClassifier(WeightForAll):
     def _uncalibrated(self) -> Probabilities:
         return self._posterior()
 
-    def _restore_calibration(self, kind: str, uniform_share: float) -> Probabilities:
-        return self._posterior() if kind == "posterior" else super()._restore_calibration(kind, uniform_share)
+    def _restore_calibration(self, kind: str, uniform_share: float, bend: float) -> Probabilities:
+        if kind == "posterior":
+            return self._posterior()
+        return super()._restore_calibration(kind, uniform_share, bend)
 
     def _posterior(self) -> MapPosterior:
         return MapPosterior(2 if self._was_one_vs_all else self._labels.n_classes, self._labels.multilabel)

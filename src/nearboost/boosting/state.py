@@ -70,7 +70,10 @@ HELD_OUT: dict[str, Spec] = {
     "held_out_accuracy_": Number(low=0, high=1, finite=False),  # NaN where it cannot be known
     "held_out_risk_": Nullable(Array("float64", (None,), finite=False)),
 }
-OPEN: dict[str, Spec] = {"uniform_share": Number(low=0, high=1)}  # of the calibration; older files have none
+OPEN: dict[str, Spec] = {  # of the calibration; older files have none
+    "uniform_share": Number(low=0, high=1),
+    "bend": Number(above=0),
+}
 TRAINING: dict[str, Spec] = {
     "sample_weight": Array("float64", ("n_voters",), above=0),
     "class_weight_of_rows": Array("float64", ("n_voters",), low=0),
@@ -173,6 +176,7 @@ def collect_boosted(model: Any) -> dict[str, Any]:
     if "exact_coefficients_" in public:
         public["exact_coefficients_"] = [_as_texts(table) for table in public["exact_coefficients_"]]
     calibration = model._calibration
+    tempered = isinstance(calibration, Calibration)
     return {
         **public,
         **_collect_votes(rule),
@@ -187,8 +191,9 @@ def collect_boosted(model: Any) -> dict[str, Any]:
         "only_prototypes_vote": model._may_vote is not None,
         "metric": model.metric if search is None else search.rows.metric,
         "search": model.search if search is None else search.method,
-        "calibrated_by": "temperature" if isinstance(calibration, Calibration) else "posterior",
-        "uniform_share": calibration.uniform_share if isinstance(calibration, Calibration) else 0.0,
+        "calibrated_by": "temperature" if tempered else "posterior",
+        "uniform_share": calibration.uniform_share if tempered else 0.0,
+        "bend": calibration.bend if tempered else 1.0,
     }
 
 
@@ -226,7 +231,9 @@ def restore_boosted(model: Any, state: Mapping[str, Any]) -> None:
     model._of_centroids = state.get("of_centroids", False)
     model._may_vote = positions if state["only_prototypes_vote"] else None
     model._vote_rule = restore_vote_rule(state, model.n_jobs)
-    model._calibration = model._restore_calibration(state["calibrated_by"], state.get("uniform_share", 0.0))
+    model._calibration = model._restore_calibration(
+        state["calibrated_by"], state.get("uniform_share", 0.0), state.get("bend", 1.0)
+    )
     coefficients = coefficients_of_voters(state)
     rule = model._restore_step_rule()
     model._leverage = rule.leverage(coefficients, model._voter_labels, model._start, model._prior)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, softmax, xlogy
 
 from nearboost.base.errors import warn_caller
 from nearboost.problem.targets import Labels
@@ -15,6 +15,7 @@ Scores = NDArray[np.float64]
 _MOST_ENTRIES = 300_000  # of scores looked at: one number needs no more, and `fit` stays fast
 GUARD = 1 / 3  # of a row that could be of any class: scores that never err would be trusted without end
 GRID = 2.0 ** np.arange(-20, 21)  # inverse temperatures, in units of the scores
+MOST_BEND, STIFFNESS = 4.0, 5.0  # of leads: so far at most, and so many rows' worth against one by a factor e
 DIGITS = 12  # that are kept: scores that differ by a rounding, as with other threads, are to be calibrated alike
 WIDTH = 1e-4  # of differences of slopes, and of the steps that are taken by them
 N_SHARES, MOST_SHARE = 20, 0.999  # uniform shares that are tried with each, from the least on
@@ -33,12 +34,15 @@ class Calibration:
     + ε / 2.
 
     A single column stands for two classes with scores −H and H. ``uniform_share`` is ε: scores may have nothing to
-    say of some rows, and no class is impossible because a few rows did not show it.
+    say of some rows, and no class is impossible because a few rows did not show it. With another ``bend`` than 1
+    softmax is of −(L / temperature)^bend, L being the lead of the best class over each: votes that agree may tell
+    more, or less, than in proportion.
     """
 
     temperature: float
     uniform_share: float = 0.0
     multilabel: bool = False
+    bend: float = 1.0
 
     def probabilities(self, scores: Scores) -> NDArray[np.float64]:
         """See `Probabilities`."""
@@ -47,27 +51,34 @@ class Calibration:
             if self.multilabel:
                 return keep_decided(self._mixed(expit(scores / self.temperature), 2), scores)
             sided = two_sided(scores)
-            behind = (sided - sided.max(axis=1, keepdims=True)) / self.temperature
-        return keep_leader(self._mixed(softmax(behind, axis=1), sided.shape[1]), scores)
+            behind = (sided.max(axis=1, keepdims=True) - sided) / self.temperature
+            behind = behind if self.bend == 1 else behind**self.bend
+        return keep_leader(self._mixed(softmax(-behind, axis=1), sided.shape[1]), scores)
 
     def _mixed(self, sure: NDArray[np.float64], n_answers: int) -> NDArray[np.float64]:
         return (1 - self.uniform_share) * sure + self.uniform_share / n_answers
 
 
 def fit_calibration(
-    scores: Scores, classes: NDArray[np.integer], weight: NDArray[np.float64] | None = None, unknown: float = 1.0
+    scores: Scores,
+    classes: NDArray[np.integer],
+    weight: NDArray[np.float64] | None = None,
+    unknown: float = 1.0,
+    *,
+    may_bend: bool = False,
 ) -> Calibration:
     """Temperature and ε with the least log-loss on n held-out rows of some class numbers, ε at least 1/(n + 2).
 
-    ``scores`` have a column for each class, or one for two classes. Without any row the temperature is ``unknown``
-    and ε = 1/2; then say so by `warn_uncalibrated`.
+    ``scores`` have a column for each class, or one for two classes. Where leads ``may_bend``, how much is fitted
+    too. Without any row the temperature is ``unknown`` and ε = 1/2; then say so by `warn_uncalibrated`.
     """
     weight = np.ones(len(scores)) if weight is None else weight
     counted = np.flatnonzero(weight > 0)
     least = doubt_of(len(counted))
     if not len(counted):
         return Calibration(unknown, least)
-    return Calibration(*fit_softmax(scores[counted], classes[counted], weight[counted], least))
+    found = fit_softmax(scores[counted], classes[counted], weight[counted], least, may_bend)
+    return Calibration(found[0], found[1], bend=found[2])
 
 
 def fit_label_calibration(
@@ -81,12 +92,13 @@ def fit_label_calibration(
 
 
 def calibrate(
-    scores: Scores, labels: Labels, weight: NDArray[np.float64]
+    scores: Scores, labels: Labels, weight: NDArray[np.float64], *, may_bend: bool = False
 ) -> tuple[Calibration, NDArray[np.float64]]:
     """Calibration and intercepts from held-out scores and the labels of their rows, of either kind."""
     if labels.multilabel:
         return fit_label_calibration(scores, labels.members.toarray() > 0, weight)
-    return fit_calibration(scores, labels.classes(), weight), np.zeros(labels.n_columns)
+    found = fit_calibration(scores, labels.classes(), weight, may_bend=may_bend)
+    return found, np.zeros(labels.n_columns)
 
 
 def doubt_of(n_rows: int) -> float:
@@ -103,13 +115,14 @@ def warn_uncalibrated() -> None:
 
 
 def fit_softmax(
-    scores: Scores, truth: NDArray[np.integer], weight: NDArray[np.float64], least: float
-) -> tuple[float, float]:
-    """The temperature, and the uniform share ε, with the least log-loss on held-out scores of single-label rows.
+    scores: Scores, truth: NDArray[np.integer], weight: NDArray[np.float64], least: float, may_bend: bool
+) -> tuple[float, float, float]:
+    """The temperature, the uniform share ε and the bend with the least log-loss on held-out single-label rows.
 
     What scores are wrong about without a doubt, ε explains; a temperature alone would make all rows doubtful.
     Two pseudo-rows keep both finite where scores never err, or always: `GUARD`, and −ln(1 − ε) for one row that
-    scores know all about. The loss need not be convex: the best of a grid, and from there to the minimum.
+    scores know all about. The bend, if any, is held near 1 by `STIFFNESS`. The loss need not be convex: the best
+    of a grid without a bend, and from there to the minimum.
     """
     from scipy.optimize import minimize
 
@@ -118,40 +131,54 @@ def fit_softmax(
     scores = scores - scores.mean(axis=1, keepdims=True)
     scale = np.abs(scores).mean()
     if scale == 0:
-        return 1.0, least
-    scores = scores / scale
-    right, even = scores[np.arange(len(truth)), truth], 1 / scores.shape[1]
+        return 1.0, least, 1.0
+    leads = (scores.max(axis=1, keepdims=True) - scores) / scale
+    rows, even = np.arange(len(truth)), 1 / scores.shape[1]
 
-    def softmax_of(beta: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """The true class's part, the mean score of a row by all parts, and the guard; a row's plain mean is 0."""
-        p = np.exp(beta * scores - (tops := beta * scores.max(axis=1, keepdims=True)))
-        sums = p.sum(axis=1)
-        guard = GUARD * (np.log(sums) + tops[:, 0]).mean()
-        return np.exp(beta * right - tops[:, 0]) / sums, (p * scores).sum(axis=1) / sums, float(guard)
+    def softmax_of(beta: float, bend: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """How far classes are behind, their parts of each row, and the guard."""
+        behind = (beta * leads) ** bend if may_bend else beta * leads
+        parts = np.exp(-behind)
+        sums = parts.sum(axis=1, keepdims=True)
+        guard = GUARD * (np.log(sums[:, 0]) + behind.mean(axis=1)).mean()
+        return behind, parts / sums, float(guard)
 
     def losses(own: NDArray[np.float64], guard: float, share: float) -> float:
         return guard - float(weight @ np.log((1 - share) * own + share * even)) - float(np.log1p(-share))
 
     def risk(logs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Of ln β and ln ε, with its slopes."""
-        beta, share = np.exp(logs)
-        own, mean, guard = softmax_of(beta)
+        """Of ln β, ln ε and the logarithm of the bend, with its slopes."""
+        beta, share, bend = np.exp(logs)
+        behind, parts, guard = softmax_of(beta, bend)
+        own = parts[rows, truth]
         mixed = (1 - share) * own + share * even
-        by_beta = GUARD * mean.mean() + weight @ ((1 - share) * own / mixed * (mean - right))
+
+        def slope(moves: NDArray[np.float64]) -> float:
+            """By what moves every class back by so much."""
+            mean = (parts * moves).sum(axis=1)
+            of_guard = GUARD * (moves.mean(axis=1) - mean).mean()
+            return float(of_guard + weight @ ((1 - share) * own / mixed * (moves[rows, truth] - mean)))
+
         by_share = weight @ ((own - even) / mixed) + 1 / (1 - share)
-        return losses(own, guard, share), np.array([beta * by_beta, share * by_share])
+        by_bend = slope(xlogy(behind, behind)) + STIFFNESS * logs[2] if may_bend else 0.0
+        stiff = STIFFNESS / 2 * logs[2] ** 2
+        return losses(own, guard, share) + stiff, np.array([bend * slope(behind), share * by_share, by_bend])
 
     shares = np.geomspace(least, MOST_SHARE, N_SHARES)
-    tried = [[losses(own, guard, share) for share in shares] for own, _, guard in map(softmax_of, GRID)]
+    found = (softmax_of(beta, 1.0) for beta in GRID)
+    tried = [[losses(parts[rows, truth], guard, share) for share in shares] for _, parts, guard in found]
     best = np.unravel_index(np.argmin(tried), np.shape(tried))
-    start, bounds = np.log([GRID[best[0]], shares[best[1]]]), np.log([GRID[[0, -1]], shares[[0, -1]]])
-    found = minimize(
+    start = np.log(np.array([GRID[best[0]], shares[best[1]], 1.0]))
+    most = MOST_BEND if may_bend else 1.0
+    bounds = np.log(np.array([GRID[[0, -1]], shares[[0, -1]], [1 / most, most]]))
+    logs = minimize(
         risk, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-9}
     ).x
-    inside = (bounds[:, 0] < found) & (found < bounds[:, 1])
-    found = polished(lambda logs: risk(logs)[1], found, np.flatnonzero(inside))
-    temperature, share = (float(f"{number:.{DIGITS}g}") for number in (scale / np.exp(found[0]), np.exp(found[1])))
-    return temperature, max(least, share)
+    inside = (bounds[:, 0] < logs) & (logs < bounds[:, 1])
+    logs = polished(lambda logs: risk(logs)[1], logs, np.flatnonzero(inside))
+    numbers = scale / np.exp(logs[0]), np.exp(logs[1]), np.exp(logs[2])
+    temperature, share, bend = (float(f"{number:.{DIGITS}g}") for number in numbers)
+    return temperature, max(least, share), bend
 
 
 def polished(
