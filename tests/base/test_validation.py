@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearboost import KNNClassifier
+from nearboost import KNNClassifier, NeighborSearch
 from nearboost.base.validation import (
     check_choice,
     check_columns,
@@ -127,6 +127,16 @@ def test_a_number_of_rows_or_a_share_of_them():
     for wrong in (1.5, np.float32(0), np.float16(np.nan)):
         with pytest.raises(ValueError, match="above 0 and at most 1"):
             check_count_or_share("n_prototypes", wrong)
+
+
+@pytest.mark.parametrize("kind", [object, str, list])
+def test_texts_among_numbers_are_named(kind):
+    rows = [["1.5", "2"], ["3", "red"], ["blue", "4"]]
+    X = rows if kind is list else np.array(rows, dtype=kind)
+    said = r"^X holds 'red' in row 1, feature 1, where numbers are needed; encode .* or leave it out\.$"
+    for refuse in (lambda: validate_rows(KNNClassifier(), X), lambda: NeighborSearch(X)):
+        with pytest.raises(ValueError, match=said):
+            refuse()
 
 
 def test_columns_that_are_no_numbers_are_named():

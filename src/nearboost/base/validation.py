@@ -73,6 +73,8 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
     except ValueError as error:
         if str(error).startswith("Input X contains") and not hasattr(X, "toarray"):
             check_finite(np.asarray(X))
+        if "string" in str(error):
+            refuse_texts(X)
         if "sample(s)" in str(error):
             raise ValueError(f"{str(error).rstrip('.')}; give more rows.") from None
         raise
@@ -89,6 +91,19 @@ def check_finite(X: np.ndarray) -> None:
             raise ValueError(
                 f"X contains {kind} in row {start + row:,}, feature {feature:,}; fill in what is missing, or "
                 "leave such rows out."
+            ) from None
+
+
+def refuse_texts(X: Any) -> None:
+    """Refuse rows with a text that is no number, and tell where the first of them is."""
+    for place, value in np.ndenumerate(np.asarray(X, dtype=object)):
+        try:
+            float(value)
+        except ValueError:
+            row, feature = place
+            raise ValueError(
+                f"X holds {plain(value)} in row {row:,}, feature {feature:,}, where numbers are needed; encode "
+                "such a feature first, with OneHotEncoder for example, or leave it out."
             ) from None
 
 

@@ -19,7 +19,7 @@ from nearboost.base.rows import (
     row_source,
 )
 from nearboost.base.threads import count_useful_threads, map_in_threads
-from nearboost.base.validation import check_map
+from nearboost.base.validation import check_map, refuse_texts
 from nearboost.neighbors import lanes
 from nearboost.neighbors.ruler import Block, MeasuredQueries, Ruler, largest_values, row_norms
 
@@ -258,6 +258,8 @@ def as_rows(X: Any, method: str = "exact") -> Any:
         raise ValueError("Rows are sparse, and distances are measured between dense ones; give X.toarray().")
     X = np.asarray(X)
     check_matrix(X)
+    if X.dtype.kind in "OUS":
+        refuse_texts(X)
     if is_readable_map(X):
         return X  # what is not finite is found as it is read
     if X.dtype.kind == "c":
