@@ -337,3 +337,15 @@ def test_room_is_within_memory(n_features, memory):
     assert score * room.side**2 <= memory / 4
     assert room.queries >= 32
     assert room.columns >= 1024
+
+
+def test_a_gpu_that_is_full_is_a_sentence(monkeypatch):
+    import torch
+
+    def fill(*_):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 6.00 GiB. GPU 0 has ...")
+
+    search = search_on("torch:cpu", make("gaussian", 300))
+    monkeypatch.setattr(search._backend.bounds, "products", fill)
+    with pytest.raises(MemoryError, match=r"Give memory=, in bytes, less.*CUDA out of memory\.$"):
+        search.graph(3)

@@ -138,7 +138,11 @@ def test_groups_that_are_too_large_leave_no_folder(tmp_path):
 def test_what_is_no_folder_is_told_before_rows_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "digest", None)
     (tmp_path / "file").touch()
-    for place, sentence in ((5, "5 is no folder"), ("", "'' is no folder"), (tmp_path / "file", "is a file, where")):
+    for place, sentence in (
+        (5, "5 is no folder"),
+        ("", "'' is no folder"),
+        (tmp_path / "file", "is a file, where"),
+    ):
         with pytest.raises(UsageError, match=sentence):
             NeighborSearch(X).graph(5, into=place)
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ Tensor = Any  # torch.Tensor: PyTorch is an extra, and types must check without 
 CPU_FOR_TESTS = "torch:cpu"
 DEVICE_NAMES = r"gpu(:[0-9]{1,4})?|torch:cpu"
 
+Given = ParamSpec("Given")
 Piece = TypeVar("Piece")
 Loaded = TypeVar("Loaded")
 
@@ -139,6 +141,22 @@ def load_ahead(load: Callable[[Piece], Loaded], pieces: Iterable[Piece], device:
                 yield present.result()
         if coming is not None:
             yield coming.result()
+
+
+def told_when_full(work: Callable[Given, Loaded]) -> Callable[Given, Loaded]:
+    """``work``, whose error on a GPU without memory says what to do."""
+
+    @wraps(work)
+    def told(*args: Given.args, **named: Given.kwargs) -> Loaded:
+        try:
+            return work(*args, **named)
+        except import_torch().cuda.OutOfMemoryError as error:
+            raise MemoryError(
+                "The GPU has less memory left than this needs, perhaps as others work there. Give memory=, in "
+                f"bytes, less than before. PyTorch: {str(error).partition('.')[0]}."
+            ) from error
+
+    return told
 
 
 @contextmanager

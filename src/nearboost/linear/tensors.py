@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base import loss_formulas as formulas
-from nearboost.base.device import Tensor, import_torch, is_tensor, load_ahead, to_device
+from nearboost.base.device import Tensor, import_torch, is_tensor, load_ahead, to_device, told_when_full
 from nearboost.base.rows import RowSource
 from nearboost.linear.coordinates import Eigenvectors
 from nearboost.linear.objectives import Objective
@@ -45,6 +45,7 @@ class Memberships:
         return matrix.scatter_(1, self._columns[lines], 1.0)[:, :-1]
 
 
+@told_when_full
 def descend(
     Z: Tensor,
     places: NDArray[np.int64],
@@ -139,6 +140,7 @@ def _on_tensors(name: str) -> Callable[[Tensor], Tensor]:
     return FunctionType(formula.__code__, {**vars(formulas), "np": ufuncs})
 
 
+@told_when_full
 def second_moment(
     rows: RowSource,
     pieces: list[NDArray[np.integer]],
@@ -165,6 +167,7 @@ def second_moment(
     return np.asarray(total.cpu().numpy())
 
 
+@told_when_full
 def project(
     rows: RowSource, coordinates: Eigenvectors, ids: NDArray[np.int64], at_once: int, device: Any
 ) -> Tensor:

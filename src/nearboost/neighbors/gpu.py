@@ -19,6 +19,7 @@ from nearboost.base.device import (
     load_ahead,
     open_device,
     to_device,
+    told_when_full,
     working_on,
 )
 from nearboost.base.progress import progress_bar
@@ -54,6 +55,7 @@ class GPUSearch:
         self.kernels: Any = find_kernels(self.device)
         self._resident: list[Block] = []
 
+    @told_when_full
     def search(
         self, Q: RowSource, k: int, groups: NDArray[np.int32], query_groups: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
