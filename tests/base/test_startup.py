@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import nearboost
 
 SEARCH = """
@@ -14,6 +16,25 @@ import numpy as np
 from nearboost.neighbors import NeighborSearch
 X = np.random.default_rng(0).normal(size=(30, 2))
 print(NeighborSearch(X).search(X, 3).indices.shape)
+"""
+EACH_FIRST = """
+import os, sys
+from importlib import import_module
+from pathlib import Path
+import numba, scipy.sparse, sklearn.base, sklearn.utils.validation  # once for all
+import nearboost
+root = Path(nearboost.__file__).parent
+for file in sorted(root.rglob("*.py")):
+    name = ".".join(file.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+    if file.stem != "__main__" and not os.fork():
+        try:
+            import_module(name)
+        except ImportError as error:
+            if "circular" in str(error):
+                print(name, error, flush=True)
+        os._exit(0)
+    elif file.stem != "__main__":
+        os.wait()
 """
 NO_WAY_TO_WRITE = """
 import os, tempfile, nearboost
@@ -47,6 +68,19 @@ def test_import_is_light():
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "nearboost" in loaded
     assert not loaded & {"numba", "faiss", "sklearn", "matplotlib", "cv2", "torch", "scipy"}
+
+
+def test_the_tasks_of_workers_import_what_they_need():
+    """A worker may be asked for any of them first."""
+    for module in ("linear.coordinates", "neighbors", "models", "features.extraction"):
+        done = run(f"import nearboost.{module}")
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_any_module_may_be_imported_first():
+    done = run(EACH_FIRST)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def test_names_are_found_when_asked_for():

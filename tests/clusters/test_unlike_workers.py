@@ -19,6 +19,7 @@ from nearboost.base.device import open_device
 from neighbors.brute_force import assert_same
 
 X = full_of_ties(60)
+METRICS = ("l2", "cosine", "l1")
 ANOTHER_PROCESSOR = {
     "OPENBLAS_CORETYPE": "Prescott",
     "NUMBA_CPU_NAME": "generic",
@@ -78,7 +79,7 @@ def test_the_worker_that_differs_is_named(client, name, other, sentence, tmp_pat
 @on_devices
 def test_workers_search_on_their_devices(client, device, tmp_path):
     rows = full_of_ties(300)
-    for metric in ("l2", "cosine", "l1"):
+    for metric in METRICS:
         found = distributed.graph(saved(tmp_path, rows), 5, client, metric=metric, search=device, block=70)
         expected = NeighborSearch(rows, metric).graph(5)
         assert_same(found, (expected.indices, expected.distances))
@@ -121,17 +122,18 @@ def kind_of_processor():
 def test_unlike_processors_learn_nearly_the_same_weights_and_find_the_same_neighbours(tmp_path):
     """One of two workers has kernels of another processor, in the matrix library, NumPy and numba."""
     rng = np.random.default_rng(0)
-    rows, y = rng.standard_normal((40_000, 200), dtype=np.float32), rng.integers(8, size=40_000)
-    rows += 0.5 * rng.standard_normal((8, 200), dtype=np.float32)[y]
-    path, some = saved(tmp_path, rows), saved(tmp_path, rows[:3_000], "some.npy")
+    y = rng.integers(8, size=40_000)
+    rows = rng.standard_normal((len(y), 200)) + 0.5 * rng.standard_normal((8, 200))[y]
+    some, model = saved(tmp_path, rows[:3_000], "some.npy"), SLNDClassifier(max_passes=2)
     with cluster(1) as client, worker_with(client, ANOTHER_PROCESSOR):
         if len(set(client.run(kind_of_processor).values())) < 2:
             pytest.skip("this matrix library has one kind of kernel here")
-        model = SLNDClassifier(max_passes=2)
-        expected = model.fit(np.load(path, mmap_mode="r"), y).coef_
-        found = model.fit(distributed.spread_rows(path, client, folder=tmp_path), y).coef_
-        graphs = {metric: distributed.graph(some, 7, client, metric=metric, block=300) for metric in ("l2", "l1")}
-    assert 0 < np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()
+        for dtype, bound in ((np.float32, 1e-6), (np.float64, 1e-14)):
+            path = saved(tmp_path, rows.astype(dtype), f"{np.dtype(dtype)}.npy")
+            expected = model.fit(np.load(path, mmap_mode="r"), y).coef_
+            found = model.fit(distributed.spread_rows(path, client, folder=tmp_path), y).coef_
+            assert 0 < np.abs(found - expected).max() < bound * np.abs(expected).max()
+        graphs = {metric: distributed.graph(some, 7, client, metric=metric, block=300) for metric in METRICS}
     for metric, graph in graphs.items():
         alone = NeighborSearch(rows[:3_000], metric).graph(7)
         assert_same(graph, (alone.indices, alone.distances))

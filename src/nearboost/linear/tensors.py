@@ -6,7 +6,7 @@ All else is the same code for a device as for the CPU: what is chosen, when step
 from collections.abc import Callable
 from threading import Lock
 from types import FunctionType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from nearboost.base import loss_formulas as formulas
 from nearboost.base.device import Tensor, import_torch, is_tensor, load_ahead, to_device, told_when_full
 from nearboost.base.rows import RowSource
-from nearboost.linear.coordinates import Eigenvectors
 from nearboost.linear.objectives import Objective
+
+if TYPE_CHECKING:  # it imports second moments, which import this module
+    from nearboost.linear.coordinates import Eigenvectors
 
 WORTH_RECORDING = 32  # steps
 RECORDING = Lock()
@@ -169,7 +171,7 @@ def second_moment(
 
 @told_when_full
 def project(
-    rows: RowSource, coordinates: Eigenvectors, ids: NDArray[np.int64], at_once: int, device: Any
+    rows: RowSource, coordinates: "Eigenvectors", ids: NDArray[np.int64], at_once: int, device: Any
 ) -> Tensor:
     """Coordinates of some rows, given in rising order, on the device; rows in memory come in pieces."""
     torch = import_torch()
