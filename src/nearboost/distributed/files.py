@@ -16,7 +16,7 @@ from nearboost.base.progress import progress_bar
 from nearboost.base.rows import RowSource
 from nearboost.datasets import open_rows
 from nearboost.distributed.tasks import here
-from nearboost.neighbors.rows import as_rows
+from nearboost.neighbors import as_rows
 
 
 def rows_file(rows: Any, client: Any, folder: str | os.PathLike[str] | None, verbose: int) -> str:

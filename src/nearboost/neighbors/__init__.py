@@ -10,7 +10,7 @@ from nearboost.neighbors.clustering import Clusters, cluster_classes, cluster_me
 from nearboost.neighbors.graph import Neighbors, as_csr, check_graph, keep_rows, transpose
 from nearboost.neighbors.groups import count_others, own_groups
 from nearboost.neighbors.repair import repair_graph
-from nearboost.neighbors.rows import MeasuredRows
+from nearboost.neighbors.rows import MeasuredRows, as_rows
 from nearboost.neighbors.ruler import (
     METRICS,
     ROUNDING,
@@ -43,6 +43,7 @@ __all__ = [
     "Recall",
     "SearchMethod",
     "as_csr",
+    "as_rows",
     "check_graph",
     "check_method",
     "cluster_classes",
