@@ -4,12 +4,17 @@ import numba
 import numpy as np
 import pytest
 
-from nearboost.kernels.vectors import FAR, LANES, ROWS, multiply_rows, subtract_row
+from nearboost.kernels.vectors import FAR, LANES, ROWS, multiply_rows, squared_gaps, subtract_row
 
 
 @numba.njit
 def subtract(scores, at, width, rows, start, weight):
     return subtract_row(scores, at, width, rows, start, weight)
+
+
+@numba.njit
+def gaps_between(X, own, rows, first, squares):
+    squared_gaps(X, own, rows, first, squares)
 
 
 @numba.njit
@@ -52,9 +57,22 @@ def test_rows_are_multiplied_from_a_place_on_and_the_last_one_again():
     np.testing.assert_allclose(sums, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_vectors", [1, 2, 7])
+@pytest.mark.parametrize("first", [0, 6])
+def test_squared_gaps(first, n_vectors):
+    rng = np.random.default_rng(n_vectors)
+    X, rows = rng.normal(size=(20, n_vectors * LANES)).astype(np.float32), rng.integers(0, 20, 9).astype(np.int32)
+    squares = np.empty(ROWS, dtype=np.float32)
+    gaps_between(X, rows[2], rows, first, squares)
+    others = rows[np.minimum(first + np.arange(ROWS), len(rows) - 1)]
+    np.testing.assert_allclose(squares, np.square(X[rows[2]] - X[others]).sum(axis=1), rtol=1e-5)
+
+
 def test_other_arrays_are_refused():
     scores, matrix = np.ones(LANES), np.ones((ROWS, LANES))
     with pytest.raises(numba.TypingError):
         subtract(scores, 0, LANES, scores, 0, np.float32(0))
     with pytest.raises(numba.TypingError):
         multiply(matrix, 0, 0, matrix, matrix)
+    with pytest.raises(numba.TypingError):
+        gaps_between(matrix, 0, np.zeros(1, dtype=np.int32), 0, scores)

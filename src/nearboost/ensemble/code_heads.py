@@ -1,6 +1,7 @@
 """Two scores of a query from codes over the training rows: the vote of all, and the residual inside each class."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,13 @@ class CodedRows:
                 if few
                 else NearbyParts(self, self.starts)
             )
+
+    @cached_property
+    def padded(self) -> Rows:
+        """The rows filled up with zeros to whole vectors."""
+        from nearboost.kernels.vectors import LANES
+
+        return np.pad(self.rows, ((0, 0), (0, -self.rows.shape[1] % LANES)))
 
     @property
     def notes(self) -> list[str]:
@@ -176,7 +184,7 @@ class NearbyParts:
 
         picks, squares = room_for(len(halves), len(self.starts) - 1)
         of = self.of
-        kernels.code_nearby(halves, groups, own_groups, self.starts, of.rows, N_NEAR, of.terms, picks, squares)
+        kernels.code_nearby(halves, groups, own_groups, self.starts, of.padded, N_NEAR, of.terms, picks, squares)
         return picks, squares
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from nearboost.base.compiling import kernel
 from nearboost.kernels.arrays import copy, kth_smallest
-from nearboost.kernels.vectors import FAR, LANES, subtract_row
+from nearboost.kernels.vectors import FAR, LANES, ROWS, squared_gaps, subtract_row
 
 NOTHING, HALF = np.float32(0.0), np.float32(0.5)
 CODES_AT_ONCE = 4  # whose scores stay in the nearest cache
@@ -126,7 +126,7 @@ def code_classes(halves, groups, own_groups, starts, gaps, places, strides, weig
 def find_near(halves, groups, own_group, lows, found, values, near):
     """The allowed rows with the lowest scores, in rising order, as many as ``near`` has room for; how many.
 
-    The k-th of some lows, k the length of the list, bounds the k-th score; with six times as many lows narrowly.
+    The k-th of some lows, k the length of the list, bounds the k-th score; with three times as many lows narrowly.
     """
     k, width = near.size, lows.size
     for i in range(width):
@@ -156,15 +156,14 @@ def find_near(halves, groups, own_group, lows, found, values, near):
     return kept
 
 
-@kernel(fastmath=True)
+@kernel
 def gaps_from(X, rows, place, gaps):
     """½|s − x|² of the row at a place to all of some rows."""
-    own = X[rows[place]]
-    for i in range(rows.size):
-        other, square = X[rows[i]], NOTHING
-        for f in range(own.size):
-            square += (own[f] - other[f]) * (own[f] - other[f])
-        gaps[i] = HALF * square
+    squares = np.empty(ROWS, dtype=np.float32)
+    for first in range(0, rows.size, ROWS):
+        squared_gaps(X, rows[place], rows, first, squares)
+        for i in range(min(ROWS, rows.size - first)):
+            gaps[first + i] = HALF * squares[i]
 
 
 @kernel
@@ -185,7 +184,10 @@ def code_among(scores, X, rows, made, made_at, weights, picks):
 
 @kernel
 def code_nearby(halves, groups, own_groups, starts, X, n_near, weights, picks, squares):
-    """As `code_classes`, each code among the nearest rows of the class alone, without distances made before."""
+    """As `code_classes`, each code among the nearest rows of the class alone, without distances made before.
+
+    Rows of X are filled up with zeros to whole vectors.
+    """
     n_classes, total, n_terms = starts.size - 1, total_of(weights), weights.size
     width = -(-n_near // LANES) * LANES
     near, made_at = np.empty(n_near, dtype=np.int32), np.empty(width, dtype=np.int32)
@@ -194,7 +196,7 @@ def code_nearby(halves, groups, own_groups, starts, X, n_near, weights, picks, s
     found, values = np.empty(halves.shape[1], dtype=np.int32), np.empty(halves.shape[1], dtype=np.float32)
     for c in range(n_classes):
         first, stop = starts[c], starts[c + 1]
-        lows = np.empty(min(stop - first, 6 * n_near), dtype=np.float32)
+        lows = np.empty(min(stop - first, 3 * n_near), dtype=np.float32)
         for q in range(halves.shape[0]):
             n = find_near(halves[q, first:stop], groups[first:stop], own_groups[q], lows, found, values, near)
             if n == 0:

@@ -55,11 +55,10 @@ def _subtract_row(context, builder, signature, arguments):
 
 def _first_place(builder, lowest, found_in):
     """Of the lowest of all lanes, given the vector that each lane's was found in."""
-    least = lowest
-    width = LANES
+    least, width = lowest, LANES
     while width > 1:  # halves on halves, until all lanes hold the least
         width //= 2
-        other = builder.shuffle_vector(least, least, ir.Constant(PLACES, [lane ^ width for lane in range(LANES)]))
+        other = _turned(builder, least, width)
         least = builder.select(builder.fcmp_ordered("<", other, least), other, least)
     places = builder.mul(found_in, ir.Constant(PLACES, [LANES] * LANES))
     places = builder.add(places, ir.Constant(PLACES, list(range(LANES))))
@@ -70,10 +69,60 @@ def _first_place(builder, lowest, found_in):
     return builder.call(minimum, [places])
 
 
+def _turned(builder, vector, width):
+    """Each lane in the place of the one so many lanes off."""
+    return builder.shuffle_vector(vector, vector, ir.Constant(PLACES, [lane ^ width for lane in range(LANES)]))
+
+
 def _in_all_lanes(builder, number, vector):
     nothing = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(nothing, number, INT(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(PLACES, [0] * LANES))
+
+
+@intrinsic
+def squared_gaps(typing_context, X, own, rows, first, squares):
+    """``squares[i] = |X[own] − X[rows[first + i]]|²`` for ROWS rows, the last one again beyond it.
+
+    X is a contiguous float32 matrix of whole vectors, ``rows`` are int32, ``squares`` float32.
+    """
+    kinds = [(one.dtype, one.ndim, one.layout) for one in (X, rows, squares)]
+    if kinds != [(types.float32, 2, "C"), (types.int32, 1, "C"), (types.float32, 1, "C")]:
+        return None
+    return types.void(X, types.intp, rows, types.intp, squares), _squared_gaps
+
+
+def _squared_gaps(context, builder, signature, arguments):
+    X, rows, squares = (context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2, 4))
+    width = builder.extract_value(X.shape, 1)
+    last = builder.sub(builder.extract_value(rows.shape, 0), context.get_constant(types.intp, 1))
+
+    def row_of(number):
+        return builder.bitcast(builder.gep(X.data, [builder.mul(number, width)]), FLOATS.as_pointer())
+
+    own, others, totals = row_of(arguments[1]), [], []
+    for i in range(ROWS):
+        place = builder.add(arguments[3], context.get_constant(types.intp, i))
+        place = builder.select(builder.icmp_signed("<", place, last), place, last)
+        number = builder.load(builder.gep(rows.data, [place]))
+        others.append(row_of(builder.zext(number, width.type)))
+        totals.append(cgutils.alloca_once(builder, FLOATS))
+        builder.store(ir.Constant(FLOATS, [0.0] * LANES), totals[i])
+    n_vectors = builder.udiv(width, context.get_constant(types.intp, LANES))
+    with cgutils.for_range(builder, n_vectors) as loop:
+        here = builder.load(builder.gep(own, [loop.index]), align=4)
+        for other, total in zip(others, totals, strict=True):
+            gap = builder.fsub(here, builder.load(builder.gep(other, [loop.index]), align=4))
+            square = builder.fmul(gap, gap, flags=["contract"])
+            builder.store(builder.fadd(builder.load(total), square, flags=["contract"]), total)
+    for i, total in enumerate(totals):
+        total, width = builder.load(total), LANES
+        while width > 1:  # halves on halves
+            width //= 2
+            total = builder.fadd(total, _turned(builder, total, width))
+        place = builder.gep(squares.data, [context.get_constant(types.intp, i)])
+        builder.store(builder.extract_element(total, INT(0)), place)
+    return context.get_dummy_value()
 
 
 @intrinsic
