@@ -3,7 +3,8 @@
 N3 with its defaults, which chooses its neighbours and rounds inside the training rows, beside the plain vote and
 the vote by ranks of k = 1 to 15 neighbours, the best of which *on the test rows* counts, in the mean of splits.
 Aims: never more than half a point below it, and ahead on at least two of the sets in AIMED. Splits are drawn with
-seeds from 100 on, which no choice was made on; on the sets of `benchmarks.fresh_sets` nothing was. These are
+seeds from 500 on, which no choice was made on; how much accuracy is given away for log-loss was settled on seeds
+from 300 on, without HeLa. Sets of `benchmarks.fresh_sets` are
 standardised by the training rows where features have units. "Held out" is what N3 says of its own accuracy. Prints
 a Markdown table and writes ``benchmarks/results/votes.json``; ``--show`` prints what was written last.
 """
@@ -32,7 +33,7 @@ AIMED = {
     "Scene-15, Gist": "scene15-gist",
     "HeLa, BIF": "hela",
 }
-FIRST_SEED, WIDEST, LEAST = 100, 15, -0.005
+FIRST_SEED, WIDEST, LEAST = 500, 15, -0.005
 
 Row = dict[str, Any]
 
@@ -109,7 +110,7 @@ def report(results: dict[str, list[Row]]) -> str:
 def main() -> None:
     """Measure, write and print; or print what was written."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--splits", type=int, default=5, help="how many splits")
+    parser.add_argument("--splits", type=int, default=10, help="how many splits")
     parser.add_argument("--show", action="store_true", help="print the last results, measure nothing")
     options = parser.parse_args()
     if not options.show:
