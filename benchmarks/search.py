@@ -1,13 +1,14 @@
 """Exact search against FAISS and scikit-learn: ``python -m benchmarks.search``.
 
-Every side builds its index and searches, on the same number of threads, one after the other in each round;
-the table shows medians. Prints a table and writes ``benchmarks/results/search.json``.
+Every side builds its index and searches, one after the other in each round; the table shows medians. Seconds are
+those of the processor, on one thread unless ``--threads`` says otherwise: other work on the machine moves them
+little. Prints a table and writes ``benchmarks/results/search.json``.
 """
 
 import argparse
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import faiss
@@ -62,9 +63,9 @@ def sklearn_brute(X: NDArray, Q: NDArray, metric: str, threads: int) -> NDArray:
 
 
 def timed(search: Callable[..., NDArray], *arguments: Any) -> tuple[float, NDArray]:
-    start = perf_counter()
+    start = process_time()
     found = search(*arguments)
-    return perf_counter() - start, found
+    return process_time() - start, found
 
 
 def run(case: Case, rounds: int, threads: int) -> dict[str, Any]:
@@ -105,13 +106,13 @@ def single_query(metric: str, n_rows: int = 1_000, n_features: int = 64) -> floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     warm = np.random.default_rng(0).standard_normal((500, 8), dtype=np.float32)
     for metric in ("l2", "cosine", "l1"):  # compile or load the kernels before the clock runs
         ours(warm, warm, metric, options.threads)
     faiss.omp_set_num_threads(options.threads)
-    print(f"k = {K}, {options.threads} threads, medians of {options.rounds} rounds, index building included")
+    print(f"k = {K}, {options.threads} thread(s), medians of {options.rounds} rounds, index building included")
     print("metric      rows x features   queries  nearboost     FAISS  sklearn*   /FAISS  /sklearn")
     results = []
     with threadpool_limits(options.threads):
