@@ -20,7 +20,7 @@ from rich.text import Text
 
 COLUMNS = 80
 ERASED = re.compile(r"[^\n]*\r\x1b\[2K")  # what a progress bar writes over
-COMPILING = re.compile(r"nearboost: compiling kernels[^\n]*\n")  # on a machine's first run only
+COMPILING = re.compile(r"nearboost: compiling kernels[^.]*\.\n")  # on a machine's first run only; may be wrapped
 MOVES = re.compile(r"\x1b\[\?\d+[hl]|\x1b\[\d*[A-DGJK]|\r(?=\n)")
 SCALE = 0.7  # from the 20 pixels of rich's letters to those of the page
 BELOW = 24  # what is left free around the lines

@@ -86,3 +86,8 @@ def test_what_a_terminal_shows_is_a_picture_of_it(tmp_path):
     assert drawn.startswith("<svg ")
     assert "http" not in drawn.replace("http://www.w3.org/2000/svg", "")
     assert words_in(drawn) == [word for one in shown for word in words_in(f"{one.command} {one.written}")]
+
+
+def test_what_a_first_run_says_of_kernels_is_in_no_picture():
+    [shown] = run_shell("printf 'nearboost: compiling kernels that\\ntakes about 10 seconds.\\nDone.\\n'\n")
+    assert plain([shown]) == "Done.\n"
