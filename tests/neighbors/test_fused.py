@@ -58,3 +58,17 @@ def test_distances_of_pairs_to_the_last_bit(dtype, n_features, divided, metric):
     divisors = [torch.tensor(rng.random(1000) + 0.5, device=device) if divided else None for _ in range(2)]
     given = rows, columns, divisors[0], queries, lines, divisors[1], metric
     np.testing.assert_array_equal(fused.measure_pairs(*given).cpu(), near.measure_pairs(*given).cpu())
+
+
+def test_rows_that_are_strided_are_read_where_they_are():
+    """Tensors are searched without a copy: columns of a wider one, or one that was transposed."""
+    import torch
+
+    from nearboost.neighbors import fused
+
+    device, rng = open_device("gpu"), np.random.default_rng(0)
+    columns, lines = (torch.tensor(rng.integers(0, 40, 300), device=device) for _ in range(2))
+    wide, other = (torch.tensor(rng.standard_normal((80, 90)), device=device) for _ in range(2))
+    for view in (lambda X: X[:, :33], lambda X: X.T[:, :50], lambda X: X[::2, 1::3]):
+        given = view(wide), columns, None, view(other), lines, None, "l2"
+        np.testing.assert_array_equal(fused.measure_pairs(*given).cpu(), near.measure_pairs(*given).cpu())

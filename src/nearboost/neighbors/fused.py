@@ -46,14 +46,15 @@ def _near_bits(
 
 @triton.jit
 def _lane_sums(
-    rows, columns, row_divisors, queries, lines, query_divisors, sums, n_pairs, n_features,
+    rows, row_stride, row_step, columns, row_divisors,
+    queries, query_stride, query_step, lines, query_divisors, sums, n_pairs, n_features,
     ROWS_DIVIDED: tl.constexpr, QUERIES_DIVIDED: tl.constexpr, ABSOLUTE: tl.constexpr,
     LANES: tl.constexpr, PAIRS: tl.constexpr,
 ):  # fmt: skip
     pair = tl.program_id(0).to(tl.int64) * PAIRS + tl.arange(0, PAIRS)
     there = pair < n_pairs
-    row = tl.load(columns + pair, there, other=0).to(tl.int64)[:, None] * n_features
-    query = tl.load(lines + pair, there, other=0).to(tl.int64)[:, None] * n_features
+    row = tl.load(columns + pair, there, other=0).to(tl.int64)[:, None] * row_stride
+    query = tl.load(lines + pair, there, other=0).to(tl.int64)[:, None] * query_stride
     if ROWS_DIVIDED:
         row_divisor = tl.load(row_divisors + pair, there, other=1.0)[:, None]
     if QUERIES_DIVIDED:
@@ -61,10 +62,10 @@ def _lane_sums(
     lane = tl.arange(0, LANES)
     total = tl.zeros((PAIRS, LANES), dtype=tl.float64)
     for start in range(0, n_features, LANES):
-        feature = start + lane
-        inside = there[:, None] & (feature < n_features)[None, :]
-        x = tl.load(rows + row + feature[None, :], inside, other=0.0).to(tl.float64)
-        q = tl.load(queries + query + feature[None, :], inside, other=0.0).to(tl.float64)
+        feature = (start + lane).to(tl.int64)[None, :]
+        inside = there[:, None] & (feature < n_features)
+        x = tl.load(rows + row + feature * row_step, inside, other=0.0).to(tl.float64)
+        q = tl.load(queries + query + feature * query_step, inside, other=0.0).to(tl.float64)
         if ROWS_DIVIDED:
             x = x / row_divisor
         if QUERIES_DIVIDED:
@@ -112,7 +113,8 @@ def measure_pairs(
     sums = torch.empty((len(columns), N_LANES), dtype=torch.float64, device=rows.device)
     options: dict[str, Any] = {"enable_fp_fusion": False}  # a product is rounded before it is added
     _lane_sums[(triton.cdiv(len(columns), PAIRS),)](
-        rows, columns, row_divisors, queries, lines, query_divisors, sums, len(columns), rows.shape[1],
+        rows, *rows.stride(), columns, row_divisors,
+        queries, *queries.stride(), lines, query_divisors, sums, len(columns), rows.shape[1],
         ROWS_DIVIDED=row_divisors is not None, QUERIES_DIVIDED=query_divisors is not None,
         ABSOLUTE=metric == "l1", LANES=N_LANES, PAIRS=PAIRS, **options,
     )  # fmt: skip
