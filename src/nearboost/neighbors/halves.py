@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from nearboost.base.device import Tensor, import_torch
+from nearboost.neighbors.exact import cut
 
 HALF = 2.0**-11  # of a number that is rounded to half precision
 SINGLE = 2.0**-23  # of one addition in float32, however it is rounded
@@ -19,6 +20,7 @@ FAR = 2.0**8  # a query of a larger norm has no bounds
 FAR_L1 = 2.0**60
 NO_LIMIT = float(np.finfo(np.float32).max)  # what infinity is rounded to
 UNDERFLOW = 2.0**-120
+SUMS_AT_ONCE = 2**28  # a GPU starts no kernel for 2³¹ sums, of which a large tile has more
 
 
 class Shadow(NamedTuple):
@@ -106,7 +108,10 @@ class SingleBounds:
 
     def products(self, queries: Shadow, rows: Shadow) -> Tensor:
         """See `Bounds`."""
-        return import_torch().cdist(queries.rows, rows.rows, p=1).mul_(max(1 - self._loss, 0.0))
+        sums = queries.rows.new_empty(len(queries.rows), len(rows.rows))
+        for strip in cut(len(sums), SUMS_AT_ONCE // max(1, len(rows.rows))):
+            sums[strip] = import_torch().cdist(queries.rows[strip], rows.rows, p=1)
+        return sums.mul_(max(1 - self._loss, 0.0))
 
 
 def scores_of(products: Tensor, factor: float, shares: Tensor) -> Tensor:
