@@ -13,6 +13,7 @@ from nearboost.base.device import (
     is_tensor,
     load_ahead,
     open_device,
+    own_stream,
     place_tensor,
     to_device,
 )
@@ -167,6 +168,24 @@ def test_pieces_that_are_worked_on_late_are_not_written_over(device):
             late = late + 0.0
         totals.append(late.sum())
     np.testing.assert_array_equal([float(total) for total in totals], rows.sum(axis=1))
+
+
+@needs_torch
+def test_no_two_have_the_same_stream(monkeypatch):
+    """PyTorch has 32, and hands them out in turn."""
+    import torch
+
+    counted = iter(range(10_000))
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: next(counted) % 32)
+    device = torch.device("cuda", 77)
+    with own_stream(device) as one:
+        for _ in range(40):
+            with own_stream(device) as other:
+                assert other != one
+    with pytest.raises(MemoryError), own_stream(device) as failed:
+        raise MemoryError
+    with own_stream(device) as one, own_stream(device) as other:
+        assert failed not in (one, other)
 
 
 def test_torch_is_imported_only_when_asked_for():

@@ -1,6 +1,8 @@
 """SLND on a device chooses what it chooses on the CPU, and learns the same weights but for rounding."""
 
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -130,6 +132,59 @@ def test_formulas_on_tensors(dtype, kind, name):
     found = tensors._on_tensors(f"{name}_{kind}")(torch.from_numpy(margins)).numpy()
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, rtol=20 * np.finfo(dtype).eps, atol=np.finfo(dtype).tiny)
+
+
+class Recorder:
+    """`torch.cuda` as far as steps are recorded with it; ``done`` is what would have been run or recorded."""
+
+    def __init__(self):
+        self.done, self.recorded, self.Stream = [], None, lambda device: self
+        self.CUDAGraph = lambda: self
+        self.current_stream = self.wait_stream = self.capture_begin = self.begin
+        self.stream = lambda stream: nullcontext()
+
+    def begin(self, *_, **named):
+        self.recorded = [] if named else None
+
+    def capture_end(self):
+        self.kept, self.recorded = self.recorded, None
+
+    def replay(self):
+        self.done += self.kept
+
+    def synchronize(self):
+        pass
+
+    def work(self):
+        (self.done if self.recorded is None else self.recorded).append("step")
+
+
+def test_steps_are_recorded_once_and_as_many(monkeypatch):
+    import torch
+
+    cuda = Recorder()
+    monkeypatch.setattr(tensors, "import_torch", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: cuda)
+    for times in (0, 31, 32, 100):
+        cuda.done.clear()
+        tensors.repeat(cuda.work, times, torch.device("cuda", 78))
+        assert len(cuda.done) == times
+
+
+def test_a_recording_that_fails_is_ended(monkeypatch):
+    import torch
+
+    cuda = Recorder()
+    monkeypatch.setattr(tensors, "import_torch", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: cuda)
+
+    def work():
+        if cuda.recorded is not None:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        tensors.repeat(work, 100, torch.device("cuda", 79))
+    assert cuda.recorded is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from nearboost.base.errors import UsageError
 Tensor = Any  # torch.Tensor: PyTorch is an extra, and types must check without it
 CPU_FOR_TESTS = "torch:cpu"
 DEVICE_NAMES = r"gpu(:[0-9]{1,4})?|torch:cpu"
+IDLE_STREAMS: dict[Any, list[Any]] = {}  # by device
 
 Given = ParamSpec("Given")
 Piece = TypeVar("Piece")
@@ -118,29 +119,56 @@ def load_ahead(load: Callable[[Piece], Loaded], pieces: Iterable[Piece], device:
     """``load`` of each piece, in order; the next is loaded while the present one is worked on.
 
     On a GPU a stream of its own carries what is loaded, beside the work. The memory of a piece goes to the next
-    but one, so the work on it must be done by then.
+    but one, and in the end to whoever gets the stream, so the work on it must be done by then.
     """
-    cuda = import_torch().cuda if device.type == "cuda" else None
-    stream = None if cuda is None else cuda.Stream(device)
+    if device.type != "cuda":
+        yield from _load_ahead(load, pieces, lambda: None)
+        return
+    cuda = import_torch().cuda
+    with own_stream(device) as stream:
 
-    def finished(piece: Piece) -> Loaded:
-        if cuda is None or stream is None:
-            return load(piece)
-        with cuda.stream(stream):
-            loaded = load(piece)
-            stream.synchronize()
-        return loaded
+        def finished(piece: Piece) -> Loaded:
+            with cuda.stream(stream):
+                loaded = load(piece)
+                stream.synchronize()
+            return loaded
 
+        def wait() -> None:
+            cuda.current_stream(device).synchronize()
+
+        try:
+            yield from _load_ahead(finished, pieces, wait)
+        finally:
+            wait()
+
+
+def _load_ahead(
+    load: Callable[[Piece], Loaded], pieces: Iterable[Piece], wait: Callable[[], None]
+) -> Iterator[Loaded]:
     with ThreadPoolExecutor(1) as pool:
         coming = None
         for piece in pieces:
-            if cuda is not None:
-                cuda.current_stream(device).synchronize()
-            present, coming = coming, pool.submit(finished, piece)
+            wait()
+            present, coming = coming, pool.submit(load, piece)
             if present is not None:
                 yield present.result()
         if coming is not None:
             yield coming.result()
+
+
+@contextmanager
+def own_stream(device: Any) -> Iterator[Any]:
+    """A stream of a GPU that no other thread works on, and of which memory is kept for the next who gets it.
+
+    PyTorch hands out 32 of them in turn, whether they are in use or not. One where work failed is not used again.
+    """
+    idle = IDLE_STREAMS.setdefault(device, [])
+    try:
+        stream = idle.pop()
+    except IndexError:
+        stream = import_torch().cuda.Stream(device)
+    yield stream
+    idle.append(stream)
 
 
 def told_when_full(work: Callable[Given, Loaded]) -> Callable[Given, Loaded]:

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base import loss_formulas as formulas
-from nearboost.base.device import Tensor, import_torch, is_tensor, load_ahead, to_device, told_when_full
+from nearboost.base.device import (
+    Tensor,
+    import_torch,
+    is_tensor,
+    load_ahead,
+    own_stream,
+    to_device,
+    told_when_full,
+)
 from nearboost.base.rows import RowSource
 from nearboost.linear.objectives import Objective
 
@@ -101,14 +109,16 @@ def repeat(work: Callable[[], None], times: int, device: Any) -> None:
             work()
         return
     cuda = import_torch().cuda
-    stream, graph = cuda.Stream(device), cuda.CUDAGraph()
-    stream.wait_stream(cuda.current_stream(device))
-    with cuda.stream(stream):
+    graph, before = cuda.CUDAGraph(), cuda.current_stream(device)
+    with own_stream(device) as stream, cuda.stream(stream):
+        stream.wait_stream(before)
         work()  # libraries open what they need
         with RECORDING:  # of other threads' work nothing is recorded, but one records at a time
             graph.capture_begin(capture_error_mode="thread_local")
-            work()
-            graph.capture_end()
+            try:
+                work()
+            finally:
+                graph.capture_end()  # also where memory is full: the next one could not record otherwise
         for _ in range(times - 1):
             graph.replay()
         stream.synchronize()
