@@ -1,6 +1,7 @@
 """The same bits as "exact" on every device, whatever the memory."""
 
 import pickle
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from devices import needs_torch, on_devices
 from nearboost.base.device import open_device
-from nearboost.neighbors import NeighborSearch, gpu_parts
+from nearboost.neighbors import NeighborSearch, gpu_parts, halves
+from nearboost.neighbors.gpu import EXACT_PRODUCTS
 from neighbors.brute_force import assert_same, nearest
 from neighbors.test_exact import DTYPES, KINDS, METRICS, make
 
@@ -303,6 +305,51 @@ def test_each_product_serves_both_rows_of_a_graph(kind, metric, device, monkeypa
 
 
 @on_devices
+def test_rows_as_queries_of_other_groups(device, monkeypatch):
+    """Then one of a pair may be a neighbour of the other, which may not be one of it."""
+    X, rng = make("gaussian", 300), np.random.default_rng(0)
+    monkeypatch.setattr(gpu_parts, "MOST_SIDE", 40)
+    named = {"groups": (groups := rng.integers(0, 4, len(X))), "query_groups": rng.permutation(groups)}
+    expected = NeighborSearch(X).search(X, 5, **named)
+    found = NeighborSearch(X, method=device, copy=False).search(X, 5, **named)
+    assert_same(found, (expected.indices, expected.distances))
+
+
+def test_sums_of_a_large_tile_are_made_in_strips(monkeypatch):
+    """PyTorch starts no kernel on a GPU for 2³¹ of them."""
+    import torch
+
+    sizes, cdist = [], torch.cdist
+    monkeypatch.setattr(torch, "cdist", lambda q, x, p: sizes.append(len(q) * len(x)) or cdist(q, x, p))
+    monkeypatch.setattr(halves, "SUMS_AT_ONCE", 5000)
+    X = make("gaussian", 900)
+    expected = NeighborSearch(X, "l1").graph(4)
+    assert_same(search_on("torch:cpu", X, "l1").graph(4), (expected.indices, expected.distances))
+    assert max(sizes) <= 5000
+
+
+@on_devices
+def test_rows_that_stayed_leave_where_more_neighbours_need_their_room(device):
+    X = make("gaussian", 5000)
+    search = search_on(device, X, memory=5e6)
+    for k in (3, 50, 3):
+        expected = NeighborSearch(X).search(X[:50], k)
+        assert_same(search.search(X[:50], k), (expected.indices, expected.distances))
+
+
+@on_devices
+@pytest.mark.parametrize("metric", METRICS)
+def test_strided_tensors(metric, device):
+    import torch
+
+    X = make("gaussian", 600)
+    given = torch.from_numpy(X).to(open_device(device))
+    for rows in (given[:, :20], given[::2, ::3], given.T[:, :300]):
+        expected = NeighborSearch(rows.cpu().numpy().copy(), metric).graph(5)
+        assert_same(search_on(device, rows, metric).graph(5), (expected.indices, expected.distances))
+
+
+@on_devices
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 def test_rows_of_a_file_that_are_not_finite_are_named(metric, device, tmp_path):
     X = make("gaussian", 5000).astype(np.float16)
@@ -337,6 +384,20 @@ def test_room_is_within_memory(n_features, memory):
     assert score * room.side**2 <= memory / 4
     assert room.queries >= 32
     assert room.columns >= 1024
+
+
+def test_products_are_exact_until_the_last_search_ends():
+    import torch
+
+    name, matmul = "allow_fp16_reduced_precision_reduction", torch.backends.cuda.matmul
+    before = getattr(matmul, name)
+    first, second = (ExitStack() for _ in range(2))
+    for search in (first, second):
+        search.enter_context(EXACT_PRODUCTS)
+    first.close()
+    assert not getattr(matmul, name)
+    second.close()
+    assert getattr(matmul, name) == before
 
 
 def test_a_gpu_that_is_full_is_a_sentence(monkeypatch):

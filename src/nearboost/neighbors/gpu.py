@@ -6,7 +6,7 @@ more than these. Rows come in blocks, queries in pieces, and their products in t
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,8 +69,9 @@ class GPUSearch:
         crowded = len(np.unique(groups)) < len(groups)
         offering = Offering(self.bounds, self.rows.metric, self.kernels, room, crowded)
         task = Task(Q.as_stored(), groups, query_groups, room, offering, lists, units, proved)
-        itself = getattr(Q, "X", None) is self.rows.X
-        with working_on(self.device), exact_products():
+        alike = not len(groups) or np.array_equal(groups, query_groups)  # a pair is allowed both ways, or neither
+        itself = alike and getattr(Q, "X", None) is self.rows.X
+        with working_on(self.device), EXACT_PRODUCTS:
             (self._search_itself if itself and room.rows == n_rows else self._search_others)(task)
         self.share_proved = float(proved.mean()) if len(proved) else float("nan")
         log.info("%.2f%% of %d lists were proved by the rows proposed.", 100 * self.share_proved, len(proved))
@@ -117,7 +118,9 @@ class GPUSearch:
         """All rows in order, with their groups; they stay on the device where there is room for all of them."""
         room, groups = task.room, task.groups
         parts = list(cut(self.source.n_rows, room.rows))
-        if len(parts) == 1 and not self._resident:
+        if len(parts) > 1:
+            self._resident = []  # with more neighbours there may be no room for it any longer
+        elif not self._resident:
             self._resident = [self._block(parts[0], room)]
         blocks = self._resident or load_ahead(lambda part: self._block(part, room), parts, self.device)
         for part, block in zip(parts, blocks, strict=True):
@@ -175,16 +178,29 @@ def find_kernels(device: Any) -> Any:
     return fused
 
 
-@contextmanager
-def exact_products() -> Iterator[None]:
-    """Products of halves are summed in float32, as the bounds take for granted."""
-    matmul = import_torch().backends.cuda.matmul
+class ExactProducts:
+    """Products of halves are summed in float32, as the bounds take for granted, as long as any thread searches."""
+
     names = ("allow_fp16_reduced_precision_reduction", "allow_fp16_accumulation")
-    before = {name: getattr(matmul, name) for name in names if hasattr(matmul, name)}
-    for name in before:
-        setattr(matmul, name, False)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(matmul, name, value)
+
+    def __init__(self) -> None:
+        self._lock, self._n_searches, self._before = Lock(), 0, dict[str, Any]()
+
+    def __enter__(self) -> None:
+        matmul = import_torch().backends.cuda.matmul
+        with self._lock:
+            if not self._n_searches:
+                self._before = {name: getattr(matmul, name) for name in self.names if hasattr(matmul, name)}
+            self._n_searches += 1
+            for name in self._before:
+                setattr(matmul, name, False)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_searches -= 1
+            if not self._n_searches:
+                for name, value in self._before.items():
+                    setattr(import_torch().backends.cuda.matmul, name, value)
+
+
+EXACT_PRODUCTS = ExactProducts()
