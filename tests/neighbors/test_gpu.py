@@ -386,6 +386,30 @@ def test_room_is_within_memory(n_features, memory):
     assert room.columns >= 1024
 
 
+def test_lists_are_merged_as_far_as_there_is_room(monkeypatch):
+    """With many neighbours those of all rows at once would take several times the memory."""
+    sizes, merged, memory, k = [], [], 1e7, 100
+    keep, keep_pairs = gpu_parts.Queries.keep, gpu_parts.Queries.keep_pairs
+
+    def measured(queries, which, sums, rows):
+        sizes.append(sums.numel())
+        keep(queries, which, sums, rows)
+
+    def merging(queries, *pairs):
+        sizes.clear()
+        keep_pairs(queries, *pairs)
+        merged.extend(sizes)
+
+    monkeypatch.setattr(gpu_parts, "MOST_SIDE", 64)
+    monkeypatch.setattr(gpu_parts.Queries, "keep", measured)
+    monkeypatch.setattr(gpu_parts.Queries, "keep_pairs", merging)
+    X = make("gaussian", 500)
+    expected = NeighborSearch(X).graph(k)
+    assert_same(search_on("torch:cpu", X, memory=memory).graph(k), (expected.indices, expected.distances))
+    assert merged
+    assert max(merged) * gpu_parts.BYTES_OF_A_LISTED_PAIR < memory / 16
+
+
 def test_products_are_exact_until_the_last_search_ends():
     import torch
 

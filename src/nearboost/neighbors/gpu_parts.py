@@ -18,8 +18,7 @@ WIDE = 3  # sides of a tile of products alone: room is left to score a square of
 BYTES_OF_A_SCORE = 18  # of a tile: halves twice, float32, a mask, and what selecting takes
 NUMBERS_OF_A_QUERY = 4  # in float64, for each feature
 NUMBERS_OF_A_PAIR = 3
-BYTES_OF_A_LISTED_PAIR = 256  # its numbers, its sum, and what sorting takes; as many may wait
-LISTS_AT_ONCE = 2**16  # that pairs are kept in
+BYTES_OF_A_LISTED_PAIR = 256  # its numbers, its sum, and what sorting takes; as many may wait, or be in lists
 LOST_SQUARE = 2.0**-1000  # more than a measured sum loses of a feature whose square vanishes
 
 
@@ -148,8 +147,8 @@ class Queries:
         self.sums[which], self.rows[which] = sums[:, :k], rows.gather(1, order)[:, :k]
         self.limits[which] = self._limits(which)
 
-    def keep_pairs(self, lines: Tensor, sums: Tensor, rows: Tensor) -> None:
-        """The same for pairs of a query and a row, in any order and number."""
+    def keep_pairs(self, lines: Tensor, sums: Tensor, rows: Tensor, most: int) -> None:
+        """The same for pairs of a query and a row, in any order and number; lists of ``most`` rows at a time."""
         torch, k = import_torch(), self.rows.shape[1]
         last, number = self.sums[lines, -1], self.rows[lines, -1]
         nearer = (sums < last) | ((sums == last) & (rows < number))
@@ -162,7 +161,7 @@ class Queries:
         which, line, counts = pairs[0].unique_consecutive(return_inverse=True, return_counts=True)
         ends = counts.cumsum(0)
         place = torch.arange(len(line), device=line.device) - (ends - counts)[line]
-        for part in cut(len(which), LISTS_AT_ONCE):
+        for part in cut(len(which), most // k):
             some = slice(int(ends[part.start] - counts[part.start]), int(ends[part.stop - 1]))
             first = place[some] < k
             at, places = line[some][first] - part.start, place[some][first]

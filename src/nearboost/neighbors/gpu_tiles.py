@@ -68,7 +68,7 @@ class Offering:
         sums = self._measure(block, queries, lines, columns)
         whose = cat([lines[to_lines], columns[to_columns]])
         rows = cat([columns[to_lines] + block.first, lines[to_columns]]).int()
-        queries.keep_pairs(whose, cat([sums[to_lines], sums[to_columns]]), rows)
+        queries.keep_pairs(whose, cat([sums[to_lines], sums[to_columns]]), rows, self.room.listed)
 
     def _parts(self, tile: Tile, mutual: bool) -> Iterator[Tile]:
         """As much of a tile at a time as there is room to score, seen from both sides where it is mutual."""
