@@ -1,127 +1,64 @@
 """What size needs what: ``python -m benchmarks.sizing --rows 1e7 --features 768 --classes 1000 --cores 64``.
 
-Prints time, memory and money of each step, and which step takes longest, from a few constants:
+Prints time, memory and money of each step, and which step takes longest, by `benchmarks.sizing_model` from a few
+constants:
 
 - ``--measure`` measures those of one core of this machine and keeps them, with the machine, in
-  ``benchmarks/results/sizing.json`` (a few minutes of processor time);
-- those of a GPU are from a prototype on one H200 and are written below: nobody has measured nearboost there.
+  ``benchmarks/results/sizing.json`` (a few minutes of processor time; ``--measure loading`` some of them anew);
+- those of a GPU are from a prototype on one H200: nobody has measured nearboost there.
 
 ``--compare`` prints what the model foretells of other benchmarks beside what they measured.
 """
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.fitting import blobs
-from benchmarks.machine import RESULTS, read_results, write_results
+from benchmarks.fitting import blobs, child
+from benchmarks.larger import near_by_value
+from benchmarks.machine import read_results, write_results
+from benchmarks.sizing_compared import SECONDS, compared, comparisons
+from benchmarks.sizing_model import (
+    HOUR,
+    Constants,
+    Size,
+    Step,
+    projected_rows,
+    search_seconds,
+    steps_of,
+    unn_longer_up_to,
+)
+from benchmarks.spectra import Spectrum
 from benchmarks.tables import markdown
-from nearboost import N3Classifier, NeighborSearch, SLNDClassifier, UNNClassifier
+from nearboost import INNClassifier, N3Classifier, NeighborSearch, SLNDClassifier, UNNClassifier
 from nearboost.base.threads import one_matrix_thread
-
-# Seconds for each pair of rows, and for each feature of it, on one H200 with rows in half precision: a prototype's
-# on 1.2 million x 4,096 (9.3 s of products, 14.8 s in all). They foretell 80 s for 4 million x 768: it took 85.
-GPU = {"pair": 3.8e-12, "feature": 1 / 6.3e14}
-NEIGHBOUR = 12  # bytes: a row number and a distance
-LEARNED = 1_000  # bytes a row that boosting works in
-HOUR = 3600.0
-
-Constants = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Size:
-    """What is asked about."""
-
-    rows: float
-    features: int
-    k: int = 13
-    classes: int = 100
-    rounds: int = 50
-    queries: float = 0
-    rank: int = 256
-    metric: str = "l2"
-    number: int = 4  # bytes
-
-    @property
-    def dearer(self) -> bool:
-        """Whether it is measured by the metric that needs more of each feature."""
-        return self.metric == "l1"
-
-
-@dataclass(frozen=True)
-class Step:
-    """Processor seconds (of a GPU, its own) and bytes of a step, and what may take part in it."""
-
-    name: str
-    seconds: float
-    bytes: float
-    runs_on: str  # "cores", "GPUs" or "one core"
-
-    def time(self, cores: int, gpus: int) -> float:
-        """Wall seconds, where work divides evenly."""
-        return self.seconds / {"cores": cores, "GPUs": max(1, gpus), "one core": 1}[self.runs_on]
-
-    def money(self, price_core: float, price_gpu: float) -> float:
-        return self.seconds / HOUR * (price_gpu if self.runs_on == "GPUs" else price_core)
-
-
-def search_seconds(known: Constants, n_queries: float, size: Size) -> float:
-    """Of one core: pairs of rows, of each pair its features; and float32 copies of all rows, once."""
-    name = "l1" if size.dearer else "l2"
-    pairs = n_queries * size.rows * (known[f"{name} pair"] + size.features * known[f"{name} feature"])
-    return pairs + size.rows * size.features * known[f"{name} number"]
-
-
-def gpu_seconds(n_queries: float, size: Size) -> float:
-    return n_queries * size.rows * (GPU["pair"] + size.features * GPU["feature"])
-
-
-def steps_of(known: Constants, size: Size, gpus: int = 0) -> list[Step]:
-    """All steps; each is one way to go on from the graph, or to do without."""
-    n, edges = size.rows, size.rows * size.k
-    on_gpu = gpus > 0 and not size.dearer
-    searched = n * size.features * (2 if on_gpu else 4)  # copies of all rows that are kept, where there is room
-    graph = (
-        Step("graph", gpu_seconds(n, size), searched + edges * NEIGHBOUR, "GPUs")
-        if on_gpu
-        else Step("graph", search_seconds(known, n, size), searched + edges * NEIGHBOUR, "cores")
-    )
-    boosting = n * (known["boost row"] + size.classes * known["boost row and class"])
-    n3 = boosting + size.classes * size.rounds * known["N3 round"]
-    unn = boosting + size.classes * size.rounds * n * known["UNN round and row"]
-    z = n * size.rank * 4
-    project = n * size.features * size.rank * known["product"]
-    passes = 5 * n * size.rank * size.classes * known["pass"]
-    steps = [
-        graph,
-        Step("N3 on the graph", n3, n * LEARNED, "cores"),
-        Step("UNN on the graph", unn, n * LEARNED, "cores"),
-        Step("SLND: projection", project, z, "cores"),
-        Step("SLND: 5 passes", passes, z, "cores"),
-    ]
-    if size.queries:
-        asked = gpu_seconds(size.queries, size) if on_gpu else search_seconds(known, size.queries, size)
-        answers = size.queries * size.classes * 8
-        steps.append(Step("predict, all rows voting", asked, searched + answers, "GPUs" if on_gpu else "cores"))
-    return steps
-
-
-def unn_longer_up_to(known: Constants, size: Size) -> float:
-    """Rows up to which UNN's rounds take longer than its graph, on one core."""
-    rounds = size.classes * size.rounds * known["UNN round and row"]
-    return rounds / (search_seconds(known, size.rows, size) / size.rows**2)
-
+from nearboost.features import DiagonalGMM
 
 # Measuring.
 
+FIRST_FIT = """
+import json
+from time import process_time
+import numpy as np
+from nearboost import N3Classifier
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((1_000, 16)), rng.integers(5, size=1_000)
+start = process_time()
+N3Classifier(n_jobs=1).fit(X, y)
+first = process_time()
+N3Classifier(n_jobs=1).fit(X, y)
+print(json.dumps({"loading": 2 * first - start - process_time()}))
+"""
 
-def seconds_of(call: Callable[[], Any], times: int = 5) -> float:
+
+def seconds_of(call: Callable[[], Any], times: int = 3) -> float:
     """Processor seconds, the median of some."""
     found = []
     for _ in range(times):
@@ -131,10 +68,13 @@ def seconds_of(call: Callable[[], Any], times: int = 5) -> float:
     return median(found)
 
 
-def measure() -> Constants:
-    known = search_constants("l2") | search_constants("l1")
-    known |= boosting_constants() | slnd_constants()
-    return {name: float(value) for name, value in known.items()}
+def measure(parts: Sequence[str]) -> Constants:
+    return {name: float(value) for part in parts for name, value in PARTS[part]().items()}
+
+
+def loading_constant() -> Constants:
+    """What the first fit of a process takes longer: kernels are loaded."""
+    return {"loading": median(child(FIRST_FIT)["loading"] for _ in range(3))}
 
 
 def search_constants(metric: str, narrow: int = 64, wide: int = 512) -> Constants:
@@ -153,6 +93,63 @@ def search_constants(metric: str, narrow: int = 64, wide: int = 512) -> Constant
         f"{metric} pair": max(0.0, times[0] - narrow * feature),
         f"{metric} number": made / (n_rows * wide),
     }
+
+
+def query_constant(n_features: int = 4_096, n_queries: int = 4_000) -> Constants:
+    """Of few rows a search takes as long as queries are prepared for, and their nearest are measured."""
+    X = np.random.default_rng(0).standard_normal((n_queries, n_features), dtype=np.float32)
+    search = NeighborSearch(X[:16], n_jobs=1, copy=False)
+    return {"query number": seconds_of(lambda: search.search(X, 13)) / X.size}
+
+
+def file_constants(n_rows: int = 2_048, narrow: int = 512, wide: int = 8_192) -> Constants:
+    """N3 of a file on a given graph, at two widths: what comes on top of learning are two readings of the file."""
+    times = []
+    for width in (narrow, wide):
+        X, y = Spectrum(width, 20).rows(n_rows)
+        graph = near_by_value(X[:, 0].astype(np.float64), 11)
+        with TemporaryDirectory() as folder:
+            np.save(Path(folder) / "X.npy", X)
+            mapped = np.load(Path(folder) / "X.npy", mmap_mode="r")
+            model = N3Classifier(10, n_rounds=10, n_jobs=1, memory=2.0**25)
+            times.append(seconds_of(lambda m=model, X=mapped, y=y, g=graph: m.fit(X, y, graph=g)))
+    return {"file number": (times[1] - times[0]) / (2 * n_rows * (wide - narrow))}
+
+
+def default_slnd_constant(n_rows: int = 3_000, n_features: int = 8_192) -> Constants:
+    """The default fit to a file: most of it projects rows, to choose a setting as well as to learn."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "X.npy"
+        y = np.load(Spectrum(n_features, 50).save(file, n_rows))
+        X = np.load(file, mmap_mode="r")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a small sample
+            took = seconds_of(lambda: SLNDClassifier(memory=2.0**26, n_jobs=1).fit(X, y))
+    return {"SLND number": took / (projected_rows(n_rows) * n_features)}
+
+
+def code_constants(few: int = 100, many: int = 1_000, n_queries: int = 300, n_features: int = 8_192) -> Constants:
+    """Few and many samples tell what a number of a query costs, and what its product with a sample does."""
+    X, y = Spectrum(n_features, 20).rows(many + n_queries)
+    times = []
+    for n_samples in (few, many):
+        model = INNClassifier(n_jobs=1).fit(X[:n_samples], y[:n_samples])
+        model.predict_proba(X[many:][:20])
+        times.append(seconds_of(lambda m=model: m.predict_proba(X[many:])) / (n_queries * n_features))
+    product = (times[1] - times[0]) / (many - few)
+    return {"code product": product, "code number": times[0] - few * product}
+
+
+def mixture_constants(n_rows: int = 1_024, n_features: int = 32_768, n_components: int = 16) -> Constants:
+    """Few and many rounds tell what a round costs, and what the start does."""
+    X, _ = Spectrum(n_features, 20).rows(n_rows)
+    few, many = 2, 12
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rounds that do not converge
+        models = [DiagonalGMM(n_components, max_iter=n_rounds, tol=1e-300, n_jobs=1) for n_rounds in (few, many)]
+        times = [seconds_of(lambda m=model: m.fit(X)) / (X.size * n_components) for model in models]
+    of_round = (times[1] - times[0]) / (models[1].n_iter_ - models[0].n_iter_)
+    return {"mixture round": of_round, "mixture start": times[0] - models[0].n_iter_ * of_round}
 
 
 def boosting_constants(few: int = 100, many: int = 1_000, n_rows: int = 40_000) -> Constants:
@@ -198,6 +195,17 @@ def slnd_constants(n_rows: int = 40_000, n_features: int = 256, rank: int = 128,
     return {"product": product, "pass": (four - one) / (3 * n_rows * rank * n_classes)}
 
 
+PARTS: dict[str, Callable[[], Constants]] = {
+    "search": lambda: search_constants("l2") | search_constants("l1") | query_constant(),
+    "boosting": boosting_constants,
+    "slnd": lambda: slnd_constants() | default_slnd_constant(),
+    "files": file_constants,
+    "codes": code_constants,
+    "mixtures": mixture_constants,
+    "loading": loading_constant,
+}
+
+
 def check(known: Constants) -> list[tuple[str, float, float]]:
     """Other sizes than those of the constants: processor seconds that one core took, and what the model says."""
     rng, found = np.random.default_rng(1), []
@@ -220,43 +228,6 @@ def check(known: Constants) -> list[tuple[str, float, float]]:
     for step, classifier in ((n3, N3Classifier), (unn, UNNClassifier)):
         took = fit_seconds(classifier, 100, X, y, lists)
         found.append((f"{step.name} of 20,000 rows, 300 classes, 100 rounds", took, step.seconds))
-    return found
-
-
-# Beside other benchmarks.
-
-
-def comparisons(known: Constants) -> list[tuple[str, float, float]]:
-    """What was measured, in seconds, and what the model says."""
-    found: list[tuple[str, float, float]] = []
-    for case in read_results("search")["cases"]:
-        size = Size(case["n_rows"], case["n_features"], metric=case["metric"])
-        foretold = search_seconds(known, case["n_queries"], size) / 2  # two threads
-        name = f"search: {case['n_queries']:,} in {case['n_rows']:,} x {case['n_features']}, {case['metric']}"
-        found.append((name, case["nearboost_s"], foretold))
-    fitting = read_results("fitting")
-    medium, large = Size(50_000, 128, classes=100, rounds=500), Size(200_000, 64, classes=1_000, rounds=200)
-    graph, n3, *_ = steps_of(known, medium)
-    found.append(("fitting: graph of 50,000 x 128", fitting["fit_against_graph"]["graph"], graph.time(2, 0)))
-    found.append(
-        ("fitting: N3 on that graph", fitting["fit_against_graph"]["fit"] - median(
-            fitting["fit_against_graph"]["seconds"]["graph"]), n3.time(2, 0))
-    )  # fmt: skip
-    graph, n3, *_ = steps_of(known, large)
-    found.append(("fitting: N3, 200,000 x 64", fitting["large"]["seconds"], graph.time(2, 0) + n3.time(2, 0)))
-    larger = read_results("larger")
-    for name, part, rows in (("4096 x 32768", "graph", 4_096), ("16384 x 32768", "predict", 2_048)):
-        if part in larger.get(name, {}):
-            size = Size(int(name.split(" x ")[0]), 32_768)
-            found.append(
-                (f"larger: {part}, {name}", larger[name][part]["seconds"], search_seconds(known, rows, size) / 2)
-            )
-    if (RESULTS / "distributed.json").exists():
-        spread = read_results("distributed")
-        size = Size(spread["rows"], spread["features"])
-        measured = spread["one_process_cpu_s"]
-        name = f"distributed: graph of {spread['rows']:,} x {spread['features']}, one process, of a core"
-        found.append((name, measured, search_seconds(known, size.rows, size)))
     return found
 
 
@@ -292,28 +263,26 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=256, help="directions of SLND")
     parser.add_argument("--metric", choices=("l2", "cosine", "l1"), default="l2")
     parser.add_argument("--number", type=int, choices=(2, 4, 8), default=4, help="bytes of a number in the file")
+    parser.add_argument("--memory", type=float, help="bytes that a search of a file may take")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--price-core", type=float, default=0.05, help="of a core for an hour")
     parser.add_argument("--price-gpu", type=float, default=3.0, help="of a GPU for an hour")
-    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--measure", nargs="*", choices=PARTS, help="all, or those constants that are named")
     parser.add_argument("--compare", action="store_true")
     options = parser.parse_args()
-    if options.measure:
-        measured = measure()
-        write_results("sizing", {"constants": measured, "checks": check(measured)})
+    if options.measure is not None:
+        kept = read_results("sizing") if options.measure else {"constants": {}}
+        measured = kept["constants"] | measure(options.measure or tuple(PARTS))
+        write_results("sizing", {"constants": measured, "checks": check(measured)}, merged=bool(options.measure))
+        print("\n".join(f"{name}: {value:.3g} s" for name, value in measured.items()))
+        return
     known: Constants = read_results("sizing")["constants"]
-    if options.measure:
-        print("\n".join(f"{name}: {value:.3g} s" for name, value in known.items()))
-        return
     if options.compare:
-        rows = [
-            [name, f"{measured:.3g}", f"{foretold:.3g}", f"{foretold / measured:.2f}"]
-            for name, measured, foretold in (*read_results("sizing")["checks"], *comparisons(known))
-        ]
-        print(markdown(["seconds", "measured", "foretold", "ratio"], rows))
+        checks = [(name, SECONDS, *values) for name, *values in read_results("sizing")["checks"]]
+        print(compared([*checks, *comparisons(known)]))
         return
-    fields = ("rows", "features", "k", "classes", "rounds", "queries", "rank", "metric", "number")
+    fields = ("rows", "features", "k", "classes", "rounds", "queries", "rank", "metric", "number", "memory")
     size = Size(**{name: getattr(options, name) for name in fields})
     on = f"{options.cores} cores at {options.price_core} and {options.gpus} GPUs at {options.price_gpu} an hour"
     print(f"Predictions for rows of {size.rows * size.features * size.number / 1e9:,.1f} GB on {on}.\n")

@@ -2,9 +2,17 @@
 
 import pytest
 from benchmarks.machine import read_results
-from benchmarks.sizing import Size, gpu_seconds, steps_of, unn_longer_up_to
+from benchmarks.sizing_model import (
+    Size,
+    gpu_seconds,
+    readings,
+    search_bytes,
+    search_seconds,
+    steps_of,
+    unn_longer_up_to,
+)
 
-from benchmarks import sizing
+from benchmarks import sizing, sizing_compared
 
 KNOWN = read_results("sizing")["constants"]
 
@@ -25,6 +33,35 @@ def test_work_is_divided_and_paid_for_once():
     assert on_gpu.time(8, 4) == pytest.approx(on_gpu.seconds / 4)
     l1, *_ = steps_of(KNOWN, Size(1e6, 128, metric="l1"), gpus=4)
     assert l1.runs_on == "cores"
+
+
+def test_a_file_is_read_once_for_each_part_of_the_queries_that_there_is_room_for():
+    in_memory, in_file = Size(1e6, 4_096), Size(1e6, 4_096, memory=1e9)
+    assert readings(1e6, in_memory) == 1
+    assert readings(1e6, in_file) == 99  # 4,096 x 12 bytes a query, in half of the memory
+    more = search_seconds(KNOWN, 1e6, in_file) - search_seconds(KNOWN, 1e6, in_memory)
+    assert more == pytest.approx(4.096e9 * (99 * KNOWN["file number"] - KNOWN["l2 number"]))
+    assert (search_bytes(in_memory), search_bytes(in_file)) == (4 * 4.096e9, 1.5e9)
+    assert search_bytes(Size(1e3, 4_096, memory=1e9)) == 4 * 4.096e6  # it fits
+
+
+def test_kept_results_stand_beside_what_is_foretold_of_them(tmp_path, monkeypatch):
+    found = sizing_compared.comparisons(KNOWN)
+    assert {name.partition(":")[0] for name, *_ in found} >= {"search", "fitting", "distributed"}
+    said = sizing_compared.compared([("search: a", "processor s", 2.0, 1.0), ("search: b", "peak GB", 2.0, 2.2)])
+    assert " 0.50 |" in said
+    assert " 1.10 |" in said
+    assert said.endswith("1 of 2 within 30%.")
+    monkeypatch.setattr(sizing_compared, "RESULTS", tmp_path)
+    assert sizing_compared.comparisons(KNOWN) == []
+
+
+def test_kept_results_of_a_gpu_are_compared_when_there_are_some():
+    graph = {"rows": 4_000_000, "features": 768, "graph": {"seconds": 80.0}}
+    results = {"4000000 x 768": graph | {"device": "a GPU"}, "20000 x 256": graph | {"device": "CPU tensors"}}
+    [(name, unit, measured, foretold)] = sizing_compared.of_gpu(KNOWN, results)
+    assert (name, unit, measured) == ("graph, 4000000 x 768", "GPU s", 80.0)
+    assert foretold == gpu_seconds(4e6, Size(4e6, 768))
 
 
 def test_rows_up_to_which_unn_takes_longer_than_its_graph():
