@@ -68,7 +68,7 @@ class Step:
 
 
 def search_seconds(known: Constants, n_queries: float, size: Size) -> float:
-    """Of one core: pairs of rows and each of their features, numbers of queries, and of rows, as often as these
+    """Of one core: pairs of rows, each feature of these, numbers of queries, and numbers of rows as often as they
     are read."""
     name = "l1" if size.metric == "l1" else "l2"
     pairs = n_queries * size.rows * (known[f"{name} pair"] + size.features * known[f"{name} feature"])
