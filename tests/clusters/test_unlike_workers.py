@@ -14,8 +14,10 @@ import cloudpickle
 
 from clusters.local import cluster, full_of_ties, saved, worker_with
 from devices import have_gpu, needs_torch, on_devices
-from nearboost import NeighborSearch, SLNDClassifier, distributed
+from nearboost import KNNClassifier, NeighborSearch, SLNDClassifier, distributed
 from nearboost.base.device import open_device
+from nearboost.base.memory import free_memory
+from nearboost.distributed import spreading
 from neighbors.brute_force import assert_same
 
 X = full_of_ties(60)
@@ -73,6 +75,18 @@ def test_the_worker_that_differs_is_named(client, name, other, sentence, tmp_pat
             distributed.graph(saved(tmp_path, X), 3, client, block=5)
     finally:
         client.run(replace, module, name, before, workers=[odd])
+
+
+def free_for_each_row(start, stop, **settings):
+    return (np.full(stop - start, free_memory()),)
+
+
+def test_models_take_half_of_what_a_worker_leaves_them(client, tmp_path, monkeypatch):
+    """Not half of what is free on its machine: its nanny would end it."""
+    monkeypatch.setattr(spreading, "predict_block", free_for_each_row)
+    model = KNNClassifier(3).fit(X, 1e9 * (np.arange(len(X)) % 2))  # its answers are float64
+    found = distributed.predict(model, saved(tmp_path, X), client, block=20)
+    np.testing.assert_array_equal(found, 1e9 / 2)
 
 
 @needs_torch
