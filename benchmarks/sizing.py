@@ -5,7 +5,7 @@ constants:
 
 - ``--measure`` measures those of one core of this machine and keeps them, with the machine, in
   ``benchmarks/results/sizing.json`` (a few minutes of processor time; ``--measure loading`` some of them anew);
-- those of a GPU are from a prototype on one H200: nobody has measured nearboost there.
+- those of a GPU are of one run of `benchmarks.gpu` on an H200.
 
 ``--compare`` prints what the model foretells of other benchmarks beside what they measured.
 """

@@ -7,9 +7,9 @@ Processor seconds and bytes of each step, from a few constants that were measure
 from dataclasses import dataclass
 from math import ceil
 
-# Seconds for each pair of rows, and for each feature of it, on one H200 with rows in half precision: a prototype's
-# on 1.2 million x 4,096 (9.3 s of products, 14.8 s in all). They foretell 80 s for 4 million x 768: it took 85.
-GPU = {"pair": 3.8e-12, "feature": 1 / 6.3e14}
+# Seconds for each pair of rows, and for each feature of it, on one H200 with rows in half precision: those of
+# 4 million x 768 (20.9 s of products, 37.9 s in all). They foretell 11.6 s for 1.2 million x 4,096: it took 12.6.
+GPU = {"pair": 1.06e-12, "feature": 1 / 5.88e14}
 NEIGHBOUR = 12  # bytes: a row number and a distance
 LEARNED = 1_000  # bytes a row that boosting works in
 IDLE = 0.14e9  # bytes of Python and its libraries
