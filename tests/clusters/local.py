@@ -23,6 +23,7 @@ def cluster(n_workers=2, failures=3):
         ) as processes,
         distributed.Client(processes) as client,
     ):
+        client.wait_for_workers(n_workers, timeout=60)
         yield client
 
 

@@ -68,7 +68,7 @@ def replace(module, name, other):
     ids=["path", "versions"],
 )
 def test_the_worker_that_differs_is_named(client, name, other, sentence, tmp_path):
-    module, [odd, _] = "nearboost.distributed.running", client.scheduler_info()["workers"]
+    module, [odd, _] = "nearboost.distributed.running", client.nthreads()
     before = client.run(replace, module, name, other, workers=[odd])[odd]
     try:
         with pytest.raises(ValueError, match=f"Worker {odd} on .* {sentence}"):
