@@ -16,11 +16,10 @@ distributed = pytest.importorskip("dask.distributed")
 def cluster(n_workers=2, failures=3):
     """A client of some processes; a task may end so many of them."""
     quiet = {"distributed.scheduler.allowed-failures": failures, "distributed.admin.log-format": "%(message)s"}
+    limits = {"memory_limit": "1GB", "dashboard_address": ":0", "silence_logs": "CRITICAL"}
     with (
         dask.config.set(quiet),
-        distributed.LocalCluster(
-            n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit="1GB", silence_logs="CRITICAL"
-        ) as processes,
+        distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, **limits) as processes,
         distributed.Client(processes) as client,
     ):
         client.wait_for_workers(n_workers, timeout=60)
