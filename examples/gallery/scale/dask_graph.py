@@ -4,8 +4,8 @@ A graph of neighbours on a cluster
 
 The graph is what grows with the square of the rows, so it is spread over the workers of a Dask cluster: each
 task takes a block of queries against all rows. The lists are those of one machine, to the last bit, and a lost
-worker's blocks are made again. It needs `pip install "nearboost[dask]"`; here two processes of one machine are
-the cluster.
+worker's blocks are made again. It needs `pip install ".[dask]"` in the folder of nearboost; here two
+processes of one machine are the cluster.
 """
 
 import tempfile

@@ -4,7 +4,7 @@ Search on a GPU
 
 With `search="gpu"` neighbours are those that "exact" finds, to the last bit: products in half precision propose
 them, and sums in float64 prove them. A model that was fitted so opens on machines without a GPU, too. It needs
-`pip install "nearboost[gpu]"`, and CUDA or ROCm.
+`pip install ".[gpu]"` in the folder of nearboost, and CUDA or ROCm.
 """
 
 from time import perf_counter
