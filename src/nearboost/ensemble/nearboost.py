@@ -59,7 +59,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, Estimator):
     Parameters
     ----------
     n_prototypes : int, float or None, default=None
-        How many rows to compare queries with, as a number or as a fraction of the training set: centres of each
+        How many rows to compare queries with, as a number or as a fraction of the training set: centroids of each
         class. None compares with all rows. A tenth answers several times faster, and costs from nothing to 4
         points where classes have hundreds of rows, more where they have dozens.
     class_weight : dict, "balanced" or None, default=None
@@ -67,7 +67,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, Estimator):
     n_jobs : int or None, default=None
         Number of threads; None uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of folds, landmarks and centres. None means 0, so that fits repeat.
+        Seed of folds, landmarks and centroids. None means 0, so that fits repeat.
     verbose : int, default=0
         Shows a progress bar on standard error when above 0.
 
@@ -76,7 +76,7 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, Estimator):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     voters_ : ndarray of shape (n_voters,)
-        Training rows that an answer may come from: all of positive weight, or those nearest to the centres.
+        Training rows that an answer may come from: all of positive weight, or those nearest to the centroids.
     report_ : Report
         What was tried, its held-out log-loss, what was chosen, seconds of each step.
     held_out_rows_ : ndarray of shape (n_held_out,)
