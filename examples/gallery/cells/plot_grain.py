@@ -2,9 +2,9 @@
 The grain of a stain
 ====================
 
-The two kinds of cells differ a little in how much of the stain is in their nuclei, and clearly in its grain. A
-threshold on the measured ratio mixes them up; histograms of small patterns, in nucleus and outer region, tell them
-apart. Fields take turns at being left out, because cells of one field look alike.
+Two kinds of cells differ a little in how much of the stain is in their nuclei, and clearly in its grain. A
+threshold on the ratio of stain in nucleus and outer region mixes them up; histograms of small patterns there tell
+them apart. Fields take turns at being left out, because cells of one field look alike.
 """
 
 import numpy as np

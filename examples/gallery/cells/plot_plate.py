@@ -3,7 +3,7 @@ A plate from images to counts
 =============================
 
 What the commands and the app do, in Python: a project of a folder of images, outlines, labels, a model, counts by
-well. The plate is made up, and rows of wells repeat each other: controls at both ends, rising doses between them.
+well. The plate is made up, and both its rows of wells are alike: controls at both ends, rising doses between them.
 """
 
 import tempfile

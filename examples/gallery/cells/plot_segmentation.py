@@ -3,8 +3,8 @@ From nuclei to cells
 ====================
 
 Nuclei are found first, since they stand apart. Each then grows into the stain around it, as far as the stain
-reaches and no other nucleus is nearer by the cheapest path: two cells that touch part where the stain is faint.
-What was found is scored beside the truth, one region to one.
+reaches and no other nucleus is nearer by the cheapest path: touching cells are divided where the stain is faint.
+What was found is scored against the truth, region by region.
 """
 
 import numpy as np

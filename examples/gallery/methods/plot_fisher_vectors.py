@@ -3,7 +3,7 @@ Fisher vectors of scenes
 ========================
 
 A Fisher vector says how the local patches of an image differ from those of all images: more of this kind,
-shifted that way. Neighbours of these vectors share the texture, wherever it lies and however it is turned.
+shifted that way. Images with near vectors share a texture, wherever it lies and however it is turned.
 """
 
 import numpy as np

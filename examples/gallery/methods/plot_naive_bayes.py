@@ -3,7 +3,7 @@ A class for a set of descriptors
 ================================
 
 `NaiveBayesNN` compares each small piece of an image with the pieces of all training images, and adds up what
-they say. Here pieces are patches of 4 x 4 pixels, with their place appended. Each square on the right has the
+they say. Here pieces are patches of 4 x 4 pixels, with their place appended. Each square beside a digit has the
 colour of the class that its patch speaks for; pale ones hardly speak.
 """
 

@@ -4,7 +4,7 @@ Answers only where they are sure
 
 With calibrated probabilities a classifier can keep silent: `predict(X, reject_below=0.9)` answers where the
 likeliest class has at least 90%. The fewer the answers, the fewer the errors. What is answered is right at
-least as often as the threshold says, but for the highest thresholds, which few rows pass.
+least as often as the threshold says, but for the very highest thresholds.
 """
 
 import numpy as np

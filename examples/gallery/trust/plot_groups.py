@@ -3,8 +3,8 @@ Rows that belong together
 =========================
 
 Frames of one track, cells of one well and copies of one image are near each other. Held out one by one, each is
-judged by its siblings, and the estimate praises memory. With `groups`, none of them votes on another. That
-estimate is a little low, because a fifth of the tracks is held out each time; it is not far too high.
+judged by its siblings, and the estimate praises memory. With `groups`, none of them votes on another. Then the
+estimate is a little low, because a fifth of the tracks is held out each time, and no longer far too high.
 """
 
 import numpy as np

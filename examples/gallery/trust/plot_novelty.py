@@ -3,8 +3,8 @@ Rows unlike all others
 ======================
 
 A classifier knows no answer but its classes. Fitted to the digits 0 to 7, it calls an 8 or a white image one of
-these. A second figure, learned beside the model, says how many training rows are as unusual as a row. It tells
-images of another kind; an 8 and a 9 look like digits, and most of them pass.
+these. A second figure, learned beside the model, says how many training rows are as unusual as a row. It gives
+away images of another kind; but an 8 and a 9 look like digits, and most of them pass.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@ Probabilities before and after calibration
 ==========================================
 
 The share of five neighbours that agree is no probability: where all five agree, k-NN says 100%. `KNNClassifier`
-learns on held-out training rows what a share is worth, and then says what it reaches.
+learns on held-out training rows what a share is worth, and then says that.
 """
 
 from matplotlib import pyplot as plt

@@ -3,8 +3,8 @@ Labels that are likely wrong
 ============================
 
 Rows that were held out of learning judge their own labels. Where they give the label little probability,
-somebody should look. Here 20 of 900 digits were given another label at random; the first 20 suspects are nearly
-all of them.
+somebody should look. Here 20 of 900 digits were given another label at random; nearly all of them are among the
+first 20 suspects.
 """
 
 import numpy as np

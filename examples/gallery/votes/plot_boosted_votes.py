@@ -3,8 +3,8 @@ What boosting does to neighbour votes
 =====================================
 
 Two moons, with one label in twenty wrong. One nearest neighbour makes an island around each wrong label. More
-neighbours vote these down, but all rows have to be kept. N3 learns a weight for each row, drawn as its area,
-and keeps one row in six: the border is as good as with all of them.
+neighbours vote these down, but all rows have to be kept. N3 keeps one row in six and learns a
+weight for each, drawn as its area: the border is as good as with all rows.
 """
 
 import numpy as np

@@ -3,8 +3,9 @@ A kernel of your own
 ====================
 
 MLNN weighs neighbours by a kernel of their distance. Any function from distances to similarities will do, for
-example one with a heavy tail. Lines are one standard error of the held-out figures: 800 rows cannot tell three
-of the kernels apart. The triangle, for which far neighbours hardly count, is behind, and new rows agree.
+example one with a heavy tail. Lines reach one standard error of the held-out figures to each side: 800 rows
+cannot tell three of the kernels apart. The triangle, for which far neighbours hardly count, is behind, and new
+rows confirm it.
 """
 
 import numpy as np
