@@ -53,7 +53,11 @@ QUESTIONS = {
         Way("one worth for each example", "MLNNClassifier", "one weight for all classes; takes kernels"),
         Way("codes as new features", "INNCoder, INNClassifier", "a row as a short sum of others"),
         Way("sets of descriptors, no training", "NaiveBayesNN", "one search in each class"),
-        Way("exact to the last digit", 'N3Classifier(arithmetic="rational")', "fractions instead of floats"),
+        Way(
+            "exact to the last digit",
+            'N3Classifier(arithmetic="rational", …)',
+            "fractions instead of floats; hinge loss",
+        ),
     ],
 }
 
