@@ -1,5 +1,7 @@
 """Each check says in one sentence what was wrong."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -136,6 +138,21 @@ def test_texts_among_numbers_are_named(kind):
     said = r"^X holds 'red' in row 1, feature 1, where numbers are needed; encode .* or leave it out\.$"
     for refuse in (lambda: validate_rows(KNNClassifier(), X), lambda: NeighborSearch(X)):
         with pytest.raises(ValueError, match=said):
+            refuse()
+
+
+@pytest.mark.parametrize("X", ["rows.npy", Path("rows.npy")])
+def test_a_file_is_opened_first(X):
+    said = r"^X is 'rows.npy', where rows of numbers are needed; open a file of them with .*open_rows\.$"
+    for refuse in (lambda: validate_rows(KNNClassifier(), X), lambda: NeighborSearch(X)):
+        with pytest.raises(ValueError, match=said):
+            refuse()
+
+
+@pytest.mark.parametrize("X", [["red", "blue"], np.array("red"), np.array(["red", 2], dtype=object)])
+def test_texts_become_rows_first(X):
+    for refuse in (lambda: KNNClassifier().fit(X, [0, 1]), lambda: NeighborSearch(X)):
+        with pytest.raises(ValueError, match=r"^X holds texts, where rows .* with TfidfVectorizer for example\.$"):
             refuse()
 
 

@@ -1,6 +1,7 @@
 """Checks of what users give, each with one sentence that says what was wrong and what to do."""
 
 import mmap
+import os
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -62,6 +63,7 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
     """
     from sklearn.utils.validation import validate_data  # takes most of a second: not for a wrong option
 
+    refuse_path(X)
     check_map(X)
     check_columns(X)
     for matrix in (X, *y):
@@ -94,12 +96,26 @@ def check_finite(X: np.ndarray) -> None:
             ) from None
 
 
+def refuse_path(X: Any) -> None:
+    """Refuse the name of a file in place of its rows."""
+    if isinstance(X, str | os.PathLike):
+        raise ValueError(
+            f"X is {str(X)!r}, where rows of numbers are needed; open a file of them with "
+            "nearboost.datasets.open_rows."
+        )
+
+
 def refuse_texts(X: Any) -> None:
     """Refuse rows with a text that is no number, and tell where the first of them is."""
     for place, value in np.ndenumerate(np.asarray(X, dtype=object)):
         try:
             float(value)
         except ValueError:
+            if len(place) < 2:
+                raise ValueError(
+                    "X holds texts, where rows of numbers are needed; make a row of each text first, with "
+                    "TfidfVectorizer for example."
+                ) from None
             row, feature = place
             raise ValueError(
                 f"X holds {plain(value)} in row {row:,}, feature {feature:,}, where numbers are needed; encode "

@@ -19,7 +19,7 @@ from nearboost.base.rows import (
     row_source,
 )
 from nearboost.base.threads import count_useful_threads, map_in_threads
-from nearboost.base.validation import check_map, refuse_texts
+from nearboost.base.validation import check_map, refuse_path, refuse_texts
 from nearboost.neighbors import lanes
 from nearboost.neighbors.ruler import Block, MeasuredQueries, Ruler, largest_values, row_norms
 
@@ -250,6 +250,7 @@ def as_rows(X: Any, method: str = "exact") -> Any:
 
     Or a tensor, where it lies on the device that a method works on.
     """
+    refuse_path(X)
     check_map(X)
     X = place_tensor(X, method)
     if is_tensor(X):
@@ -257,9 +258,9 @@ def as_rows(X: Any, method: str = "exact") -> Any:
     if issparse(X):
         raise ValueError("Rows are sparse, and distances are measured between dense ones; give X.toarray().")
     X = np.asarray(X)
-    check_matrix(X)
     if X.dtype.kind in "OUS":
         refuse_texts(X)
+    check_matrix(X)
     if is_readable_map(X):
         return X  # what is not finite is found as it is read
     if X.dtype.kind == "c":
