@@ -184,6 +184,21 @@ def test_a_map_is_fitted_as_an_array(dtype, tmp_path, monkeypatch):
         np.testing.assert_array_equal(getattr(other, name)(open_rows(tmp_path)), getattr(model, name)(X))
 
 
+def test_answers_to_several_files_go_into_maps(tmp_path, monkeypatch):
+    monkeypatch.setattr("nearboost.features.mixture.NUMBERS_PER_BLOCK", 100)
+    X = clusters(600)
+    for part in range(2):
+        np.save(tmp_path / f"{part}.npy", X[300 * part : 300 * part + 300])
+    model, rows = DiagonalGMM(3).fit(X), open_rows(tmp_path)
+    for name in ("predict_proba", "predict", "score_samples"):
+        expected = getattr(model, name)(X)
+        out = np.lib.format.open_memmap(tmp_path / f"{name}.out", "w+", expected.dtype, expected.shape)
+        assert getattr(model, name)(rows, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+    with pytest.raises(ValueError, match=r"out has the shape \(600,\), and the answers have \(600, 3\)"):
+        model.predict_proba(X, out=np.empty(600, np.float32))
+
+
 def test_nan_of_a_map_is_named(tmp_path):
     X = np.random.default_rng(0).normal(size=(700, 3))
     X[555, 1] = np.nan

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from nearboost.datasets import open_rows
 from nearboost.features.whitening import WhitenedPCA
 
 
@@ -93,6 +94,14 @@ def test_a_map_is_fitted_as_an_array(dtype, tmp_path):
     model, other = WhitenedPCA(8).fit(X), WhitenedPCA(8).fit(mapped)
     np.testing.assert_array_equal(other.mean_, model.mean_)
     np.testing.assert_array_equal(other.transform(mapped), model.transform(X))
+
+
+def test_several_files_are_whitened_as_an_array(tmp_path):
+    X = rows(3000, 20)
+    for part in range(2):
+        np.save(tmp_path / f"{part}.npy", X[1500 * part : 1500 * part + 1500])
+    model = WhitenedPCA(8).fit(X)
+    np.testing.assert_array_equal(model.transform(open_rows(tmp_path)), model.transform(X))
 
 
 def test_repeats_for_any_threads():

@@ -1,6 +1,6 @@
 """DiagonalGMM: a mixture of Gaussians without correlations, fitted in blocks of float32."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from nearboost.base.entries import Array, Flag, Integer, Number
 from nearboost.base.errors import warn_caller
 from nearboost.base.estimator import Estimator
+from nearboost.base.outputs import gathered
 from nearboost.base.progress import progress_bar
 from nearboost.base.rows import RowSource, check_rows, row_source
 from nearboost.base.schema import Schema, of_rows
-from nearboost.base.threads import map_in_threads, one_matrix_thread
+from nearboost.base.threads import count_threads, map_in_threads, one_matrix_thread
 from nearboost.base.validation import check_not_negative, check_positive, check_whole
 from nearboost.features.base import as_seed, numbers
 from nearboost.features.mixture import (
@@ -240,50 +241,56 @@ class DiagonalGMM(Estimator):
             means[empty] = means[largest] + 0.5 * np.sqrt(variances[largest])
         return Mixture(weights, means, variances)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+    def predict_proba(self, X: Any, *, out: Any = None) -> NDArray[np.float32]:
         """Posterior probability of each component.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Query rows.
+            Query rows. A memory-mapped or opened file is read in blocks.
+        out : ndarray or None, default=None
+            An array or map of the same shape and type to write the answers to, and to return.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
             Probabilities that sum to 1 in every row.
         """
-        return self._evaluate(X)[0]
+        return gathered((np.ascontiguousarray(shares.T) for shares, _ in self._evaluate(X)), X, out)
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any, *, out: Any = None) -> NDArray[np.intp]:
         """The most probable component of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Query rows.
+            Query rows. A memory-mapped or opened file is read in blocks.
+        out : ndarray or None, default=None
+            An array or map of the same shape and type to write the answers to, and to return.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Component numbers.
         """
-        return self._evaluate(X)[0].argmax(axis=1)
+        return gathered((shares.argmax(axis=0) for shares, _ in self._evaluate(X)), X, out)
 
-    def score_samples(self, X: Any) -> NDArray[np.float32]:
+    def score_samples(self, X: Any, *, out: Any = None) -> NDArray[np.float32]:
         """Log-likelihood of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Query rows.
+            Query rows. A memory-mapped or opened file is read in blocks.
+        out : ndarray or None, default=None
+            An array or map of the same shape and type to write the answers to, and to return.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Log-likelihoods.
         """
-        return self._evaluate(X)[1]
+        return gathered((logs for _, logs in self._evaluate(X)), X, out)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows.
@@ -300,7 +307,7 @@ class DiagonalGMM(Estimator):
         float
             Mean log-likelihood.
         """
-        return float(self._evaluate(X)[1].mean(dtype=np.float64))
+        return float(self.score_samples(X).mean(dtype=np.float64))
 
     def gradients(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Fisher score of a set of rows.
@@ -326,21 +333,19 @@ class DiagonalGMM(Estimator):
         by_variances = ((second - 2 * means * first + np.square(means) * own) / variances - own) / np.sqrt(2)
         return np.stack([by_means, by_variances]) / (len(rows) * np.sqrt(weights)[:, np.newaxis])
 
-    def _evaluate(self, X: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _evaluate(self, X: Any) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Posterior probabilities, components x rows, and log-likelihoods of some rows at a time."""
         check_is_fitted(self)
         source = row_source(check_rows(self, X, reset=False, accept_sparse=False, order="C"))
-        posterior = Posterior(self._mixture, self._scale)
-        shares = np.empty((len(source), len(self.weights_)), dtype=np.float32)
-        logs = np.empty(len(source), dtype=np.float32)
+        posterior, size = Posterior(self._mixture, self._scale), block_rows(source)
 
-        def work(block: slice) -> None:
-            rows = source.part(block)
-            found, logs[block] = posterior.shares(rows, posterior.room(len(rows)))
-            shares[block] = found.T
+        def work(part: slice) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            return posterior.shares(block[part], posterior.room(part.stop - part.start))
 
-        with one_matrix_thread():
-            map_in_threads(work, pieces(len(source), block_rows(source)), self.n_jobs)
-        return shares, logs
+        for _, block in source.blocks(np.inf, 2 * count_threads(self.n_jobs) * size):
+            with one_matrix_thread():
+                found = map_in_threads(work, pieces(len(block), size), self.n_jobs)
+            yield from found
 
 
 def check_start(start: Any, n_components: int, n_features: int) -> Mixture:

@@ -175,11 +175,10 @@ def centred_blocks(rows: RowSource, mean: NDArray[np.float64]) -> Iterator[tuple
     """Some rows at a time, less the mean; in two steps, or float32 would lose what rows far from 0 differ in."""
     near = mean.astype(rows.dtype)
     rest = (mean - near).astype(np.float32)
-    for start in range(0, len(rows), ROWS_PER_BLOCK):
-        part = slice(start, min(start + ROWS_PER_BLOCK, len(rows)))
-        block = np.asarray(rows.part(part) - near, dtype=np.float32)
+    for start, found in rows.blocks(np.inf, ROWS_PER_BLOCK):
+        block = np.asarray(found - near, dtype=np.float32)
         block -= rest
-        yield part, block
+        yield slice(start, start + len(block)), block
 
 
 def main_subspace(
