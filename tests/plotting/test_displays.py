@@ -162,6 +162,20 @@ def test_paths_that_cannot_be_shown_are_refused(n3):
         PrototypeDisplay([1, 2], {"a": [0.5]})
 
 
+def test_answers_of_models_of_several_sizes(n3):
+    models = [n3.prune(n) for n in (40, 9)]
+    answers = {len(model.voters_): model.predict(NEW) for model in models}
+    display = PrototypeDisplay.from_predictions(TRUTH, answers, name="new", color="black")
+    assert display.steps.tolist() == [9, 40]
+    assert display.curves["new"].tolist() == [model.score(NEW, TRUTH) for model in models[::-1]]
+    assert display.lines_["new"].get_color() == "black"
+    for wrong in ({}, [TRUTH]):
+        with pytest.raises(ValueError, match="Give y_pred as a dict: the answers of each model, by the number"):
+            PrototypeDisplay.from_predictions(TRUTH, wrong)
+    with pytest.raises(ValueError, match=r"number of prototypes=0\.1 must be a whole number"):
+        PrototypeDisplay.from_predictions(TRUTH, {0.1: TRUTH})
+
+
 # Voters
 
 
@@ -245,6 +259,36 @@ def test_a_pipeline_is_asked_with_rows_as_given():
 
 
 @pytest.mark.parametrize(
+    "classifier",
+    [N3Classifier(n_neighbors=5), NearBoostClassifier(), INNClassifier(), KNNClassifier(7)],
+    ids=lambda one: type(one).__name__,
+)
+def test_explanations_are_drawn_without_their_model(classifier):
+    model = classifier.fit(X, Y)
+    for row in NEW[:5]:
+        [explanation] = model.explain(row[np.newaxis])
+        display = VotersDisplay.from_predictions(explanation, row, X, Y, n_voters=4)
+        expected = VotersDisplay.from_estimator(model, row, X, Y, n_voters=4)
+        assert (display.about, display.score) == (expected.about, expected.score)
+        if isinstance(model, KNNClassifier):  # shares of other classes add nothing
+            assert display.votes.sum() + display.rest == pytest.approx(display.score)
+        else:
+            np.testing.assert_array_equal(display.votes, expected.votes)
+            assert (display.labels, display.rest) == (expected.labels, expected.rest)
+        pyplot.close(display.figure_)
+        pyplot.close(expected.figure_)
+    assert VotersDisplay.from_predictions(explanation, row, X, about="bee").about == "bee"
+    for changed, message in (
+        ({"about": "dog"}, "no class 'dog'"),
+        ({"explanation": 3}, "A int names no voters; give one of those of `explain`"),
+        ({"X": X[:1], "y": None}, "X has 1 rows; give the rows of the fit"),
+        ({"n_voters": 0}, "n_voters=0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            VotersDisplay.from_predictions(**{"explanation": explanation, "x": row, "X": X, "y": Y, **changed})
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"x": X[:2]}, "give one row, such as"),
@@ -296,6 +340,24 @@ def test_classifiers_by_codes_show_theirs(classifier):
     assert display.labels.tolist() == explanation.labels.tolist()
 
 
+def test_codes_that_were_made_before(n3):
+    coder, model = INNCoder(0.3).fit(X), INNClassifier().fit(X, Y)
+    codes, [explanation] = coder.transform(NEW[:2]), model.explain(NEW[:1])
+    expected = CodeDisplay.from_estimator(coder, NEW[0], Y)
+    for code in (codes[[0]], codes.toarray()[0]):
+        display = CodeDisplay.from_predictions(code, Y)
+        np.testing.assert_array_equal(display.samples, expected.samples)
+        np.testing.assert_array_equal(display.weights, expected.weights)
+        assert display.labels.tolist() == expected.labels.tolist()
+    display = CodeDisplay.from_predictions(explanation, n_terms=2)
+    np.testing.assert_array_equal(display.samples, explanation.samples)
+    assert len(display.ax_.patches) == 2
+    with pytest.raises(ValueError, match="give one row"):
+        CodeDisplay.from_predictions(codes)
+    with pytest.raises(ValueError, match="one label for each of 90 samples"):
+        CodeDisplay.from_predictions(codes[[0]], Y[:3])
+
+
 @pytest.mark.parametrize("metric", ["l2", "l1"])
 @pytest.mark.parametrize("tolerance", [0.0, 0.4])
 def test_the_path_makes_the_code(metric, tolerance):
@@ -345,6 +407,10 @@ def test_pictures_are_drawn_on_the_axes_given(n3):
         lambda ax: PrototypeDisplay.from_estimator(n3, along="rounds", ax=ax),
         lambda ax: VotersDisplay.from_estimator(n3, X[0], X, Y, ax=ax),
         lambda ax: CodeDisplay.from_estimator(coder, X[0], ax=ax),
+        lambda ax: ReliabilityDisplay.from_predictions(TRUTH, n3.predict_proba(NEW), ax=ax),
+        lambda ax: PrototypeDisplay.from_predictions(TRUTH, {9: n3.predict(NEW)}, ax=ax),
+        lambda ax: VotersDisplay.from_predictions(n3.explain(X[:1])[0], X[0], X, Y, ax=ax),
+        lambda ax: CodeDisplay.from_predictions(coder.transform(X[:1]), ax=ax),
     ):
         figure, ax = pyplot.subplots()
         display = draw(ax)

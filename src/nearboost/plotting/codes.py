@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from nearboost.base.validation import check_choice, check_whole
@@ -24,7 +25,8 @@ class CodeDisplay:
 
     As bars: the weight of each sample, the heaviest first, coloured by class where classes are known. As a path,
     where rows have two features: the query starts at the row, and each step takes it away from the sample nearest
-    to it, so that the next sample mends what is left over. It is best made by `from_estimator`.
+    to it, so that the next sample mends what is left over. It is best made by `from_estimator` or
+    `from_predictions`.
 
     Parameters
     ----------
@@ -135,21 +137,52 @@ class CodeDisplay:
         return display.plot(ax, kind=kind, n_terms=n_terms)
 
     @classmethod
-    def _of_coder(cls, coder: INNCoder, row: NDArray[Any], y: ArrayLike | None, kind: str) -> Self:
-        code, among = coder.transform(row), coder.samples_
+    def from_predictions(cls, code: Any, y: ArrayLike | None = None, *, n_terms: int = 10, ax: Any = None) -> Self:
+        """Draw a code that was made before, as bars.
+
+        Parameters
+        ----------
+        code : array-like or sparse of shape (1, n_samples) or (n_samples,), or CodeExplanation
+            A row of what `INNCoder` gives, or what a classifier by codes says in `explain`.
+        y : array-like of shape (n_samples,) or None, default=None
+            Class of each sample, to be told by colours; an explanation has it.
+        n_terms : int, default=10
+            How many bars to draw at most.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CodeDisplay
+            The display, drawn.
+        """
+        check_whole("n_terms", n_terms)
+        if hasattr(code, "samples"):
+            return cls(code.samples, code.weights, labels=code.labels).plot(ax, n_terms=n_terms)
+        weights = one_row(code.toarray() if issparse(code) else code)
+        return cls._of_code(csr_array(weights), y, weights.shape[1]).plot(ax, n_terms=n_terms)
+
+    @classmethod
+    def _of_code(cls, code: Any, y: ArrayLike | None, n_samples: int) -> Self:
         order = np.argsort(-code.data, kind="stable")
         samples, weights = code.indices[order], code.data[order]
         labels = None if y is None else np.asarray(y)
-        if labels is not None and labels.shape != (len(among),):
-            raise ValueError(f"y has shape {labels.shape}; give one label for each of {len(among)} samples.")
-        if labels is not None:
-            labels = labels[samples]
+        if labels is not None and labels.shape != (n_samples,):
+            raise ValueError(f"y has shape {labels.shape}; give one label for each of {n_samples} samples.")
+        return cls(samples, weights, labels=None if labels is None else labels[samples])
+
+    @classmethod
+    def _of_coder(cls, coder: INNCoder, row: NDArray[Any], y: ArrayLike | None, kind: str) -> Self:
+        among = coder.samples_
+        display = cls._of_code(coder.transform(row), y, len(among))
         if kind == "bars":
-            return cls(samples, weights, labels=labels)
+            return display
         if among.shape[1] != 2:
             raise ValueError(f"Rows have {among.shape[1]} features, and a path needs 2; use kind='bars'.")
-        path, taken = walk(coder, row[0].astype(np.float64), among[samples].astype(np.float64), weights.sum())
-        return cls(samples, weights, labels=labels, path=path, taken=taken, among=among)
+        picked = among[display.samples].astype(np.float64)
+        display.path, display.taken = walk(coder, row[0].astype(np.float64), picked, display.weights.sum())
+        display.among = among
+        return display
 
     def plot(self, ax: Any = None, *, kind: str = "bars", n_terms: int = 10) -> Self:
         """Draw the code.

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from nearboost.base.validation import check_choice
+from nearboost.base.validation import check_choice, check_whole
 from nearboost.plotting.canvas import QUIET, find_axes
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class PrototypeDisplay:
     All of it comes from one fitted model. Along prototypes, the model is pruned to each number and the accuracy of
     held-out rows is drawn, beside that of other rows if some are given. Along rounds, the risk after each round is
     drawn of training rows and of held-out rows, both as shares of the risk before the first round, and the round
-    that was chosen is marked. It is best made by `from_estimator`.
+    that was chosen is marked. It is best made by `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
@@ -130,6 +131,44 @@ class PrototypeDisplay:
             raise ValueError('along="rounds" shows the rows of the fit; leave X and y away.')
         steps, curves = _risks(estimator)
         return cls(steps, curves, along=along, chosen=estimator.n_rounds_).plot(ax, **line_kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: Mapping[int, ArrayLike],
+        *,
+        name: str = "other rows",
+        ax: Any = None,
+        **line_kwargs: Any,
+    ) -> Self:
+        """Draw the accuracy of models of different sizes, by what they answered.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True classes.
+        y_pred : dict of int to array-like of shape (n_samples,)
+            Answers of each model, by the number of its prototypes.
+        name : str, default="other rows"
+            What the curve is called in the legend.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+        **line_kwargs : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        PrototypeDisplay
+            The display, drawn.
+        """
+        if not isinstance(y_pred, Mapping) or not y_pred:
+            raise ValueError("Give y_pred as a dict: the answers of each model, by the number of its prototypes.")
+        steps = sorted(y_pred)
+        for step in steps:
+            check_whole("a number of prototypes", step)
+        curve = [accuracy_score(y_true, y_pred[step]) for step in steps]
+        return cls(steps, {name: curve}).plot(ax, **line_kwargs)
 
     def plot(self, ax: Any = None, **line_kwargs: Any) -> Self:
         """Draw the curves.

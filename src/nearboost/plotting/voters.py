@@ -1,7 +1,7 @@
 """Who voted on one row: their pictures, or their features, and how much each adds."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,8 @@ class VotersDisplay:
     """A row and the training rows that voted on it, the strongest first.
 
     Votes for the class asked about are blue, votes against it orange. Rows are drawn as pictures where they are
-    some, else as lines over their features. All are drawn on one scale. It is best made by `from_estimator`.
+    some, else as lines over their features. All are drawn on one scale. It is best made by `from_estimator` or
+    `from_predictions`.
 
     Parameters
     ----------
@@ -144,36 +145,91 @@ class VotersDisplay:
         last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         if not hasattr(last, "explain"):
             raise ValueError(f"{type(last).__name__} has no voters to show; give a classifier with `explain`.")
-        row, rows = one_row(x), dense_rows("X", X)
-        labels = None if y is None else np.asarray(y)
-        _check_rows(rows, labels, images, image)
-        [explanation] = last.explain(estimator[:-1].transform(row) if last is not estimator else row)
-        asked = estimator.predict(row)[0] if about is None else about
+        shown = _Shown.of(x, X, y, images, image, shape, n_voters)
+        [explanation] = last.explain(estimator[:-1].transform(shown.row) if last is not estimator else shown.row)
+        asked = estimator.predict(shown.row)[0] if about is None else about
+        return cls._made(explanation, last, asked, shown).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        explanation: Any,
+        x: ArrayLike,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        about: Any = None,
+        images: Sequence[ArrayLike] | None = None,
+        image: ArrayLike | None = None,
+        shape: tuple[int, ...] | None = None,
+        n_voters: int = 6,
+        ax: Any = None,
+    ) -> Self:
+        """Draw who voted on one row, by what `explain` said of it.
+
+        A vote is what a row adds to the score, for k-NN too, whose neighbours of other classes add nothing.
+
+        Parameters
+        ----------
+        explanation : explanation
+            What a classifier's `explain` says of the row.
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row that is asked about.
+        X : array-like of shape (n_samples, n_features)
+            Training rows, as given to `fit`.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their classes, to be told under each voter.
+        about : object or None, default=None
+            The class that votes are for or against; None means the one with the largest score.
+        images : sequence of array-like or None, default=None
+            A picture of each training row.
+        image : array-like or None, default=None
+            A picture of ``x``, to go with ``images``.
+        shape : tuple of int or None, default=None
+            How a row becomes a picture, such as (8, 8), where it is made of pixels.
+        n_voters : int, default=6
+            How many voters to show.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        VotersDisplay
+            The display, drawn.
+        """
+        check_whole("n_voters", n_voters)
+        if not hasattr(explanation, "classes"):
+            raise ValueError(f"A {type(explanation).__name__} names no voters; give one of those of `explain`.")
+        asked = about
+        if about is None:
+            scores = [score_about(explanation, code) for code in range(len(explanation.classes))]
+            asked = explanation.classes[int(np.argmax(scores))]
+        return cls._made(explanation, None, asked, _Shown.of(x, X, y, images, image, shape, n_voters)).plot(ax)
+
+    @classmethod
+    def _made(cls, explanation: Any, classifier: Any, asked: Any, shown: "_Shown") -> Self:
         if np.ndim(asked):
             raise ValueError("The model gives several labels to a row; say about which one.")
-        [codes] = np.nonzero(np.asarray(last.classes_) == asked)
+        classes = np.asarray(explanation.classes)
+        [codes] = np.nonzero(classes == asked)
         if not len(codes):
-            raise ValueError(f"The model has no class {plain(asked)}; its classes are {last.classes_.tolist()}.")
-        found, _, votes = voters_about(last, explanation, int(codes[0]))
-        if len(found) and found.max() >= len(rows):
-            raise ValueError(f"Row {found.max()} voted, and X has {len(rows)} rows; give the rows of the fit.")
-        order = np.argsort(-np.abs(votes), kind="stable")[:n_voters]
-        shown, strongest = found[order], votes[order]
-        if images is None:
-            item, *voters = _as_drawn(rows, [row[0], *rows[shown]], shape)
-        else:
-            item, voters = image, [images[i] for i in shown.tolist()]
-        score = score_about(explanation, int(codes[0]))
-        adds_up = hasattr(explanation, "total") and not isinstance(last, KNNClassifier)
+            raise ValueError(f"The model has no class {plain(asked)}; its classes are {classes.tolist()}.")
+        found, _, votes = voters_about(classifier, explanation, int(codes[0]))
+        if len(found) and found.max() >= len(shown.X):
+            raise ValueError(f"Row {found.max()} voted, and X has {len(shown.X)} rows; give the rows of the fit.")
+        order = np.argsort(-np.abs(votes), kind="stable")[: shown.n_voters]
+        item, voters = shown.drawn(found[order])
+        score, strongest = score_about(explanation, int(codes[0])), votes[order]
+        adds_up = hasattr(explanation, "total") and not isinstance(classifier, KNNClassifier)
         return cls(
             item,
             voters,
             strongest,
-            labels=None if labels is None else [str(label) for label in labels[shown].tolist()],
+            labels=None if shown.y is None else [str(label) for label in shown.y[found[order]].tolist()],
             about=str(asked),
             score=score,
             rest=score - float(strongest.sum()) if adds_up else None,
-        ).plot(ax)
+        )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the row and its voters.
@@ -205,6 +261,33 @@ class VotersDisplay:
             axes.set_title(f"{parts}score {self.score:+.3g}", fontsize="medium")
         self.ax_, self.figure_ = axes, axes.figure  # type: ignore[assignment]
         return self
+
+
+class _Shown(NamedTuple):
+    """The row that is asked about, training rows, and how they are drawn."""
+
+    row: NDArray[Any]
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    images: Any
+    image: Any
+    shape: tuple[int, ...] | None
+    n_voters: int
+
+    @classmethod
+    def of(
+        cls, x: Any, X: Any, y: Any, images: Any, image: Any, shape: tuple[int, ...] | None, n_voters: int
+    ) -> "_Shown":
+        row, rows = one_row(x), dense_rows("X", X)
+        labels = None if y is None else np.asarray(y)
+        _check_rows(rows, labels, images, image)
+        return cls(row, rows, labels, images, image, shape, n_voters)
+
+    def drawn(self, voters: NDArray[np.integer]) -> tuple[Any, list[Any]]:
+        if self.images is not None:
+            return self.image, [self.images[i] for i in voters.tolist()]
+        item, *others = _as_drawn(self.X, [self.row[0], *self.X[voters]], self.shape)
+        return item, others
 
 
 def _check_rows(X: NDArray[Any], y: NDArray[Any] | None, images: Any, image: Any) -> None:
