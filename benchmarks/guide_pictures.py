@@ -14,10 +14,12 @@ from benchmarks.tutorials import keep
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES, GALLERY = ROOT / "docs" / "figures", ROOT / "examples" / "gallery"
 SCRIPTS = (
+    "cells/plot_grain.py",
     "votes/plot_boosted_votes.py",
     "votes/plot_custom_kernel.py",
     "methods/plot_fisher_vectors.py",
     "methods/plot_inn_path.py",
+    "methods/plot_metrics.py",
     "methods/plot_naive_bayes.py",
     "methods/plot_projection.py",
     "methods/plot_slnd_sgd.py",

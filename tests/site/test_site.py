@@ -84,9 +84,8 @@ def test_pages_load_what_lies_in_the_site():
 def test_every_public_class_has_a_page_that_leads_to_scripts():
     assert (SITE / N3).exists()
     assert any("gallery" in link and "plot_boosted_votes" in link for link in parsed(SITE / N3).links)
-    assert "plot_reliability.html" in str(
-        parsed(SITE / "generated/api/nearboost.plotting.ReliabilityDisplay.html").links
-    )
+    for name, script in (("ReliabilityDisplay", "plot_reliability"), ("VotersDisplay", "plot_explanation")):
+        assert f"{script}.html" in str(parsed(SITE / f"generated/api/nearboost.plotting.{name}.html").links)
 
 
 def test_pages_of_functions_lead_to_scripts():
