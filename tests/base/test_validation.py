@@ -156,6 +156,13 @@ def test_texts_become_rows_first(X):
             refuse()
 
 
+def test_what_is_missing_among_numbers_is_no_text():
+    with pytest.raises(ValueError, match=r"^Row 1 holds NaN or infinity"):
+        NeighborSearch([[1, 2], [None, 3]])
+    with pytest.raises(ValueError, match=r"^Rows must form a matrix"):
+        NeighborSearch(None)
+
+
 def test_columns_that_are_no_numbers_are_named():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"a": [1.0, 2], "b": [True, False], "c": np.array([1, 2.5], dtype=object)})

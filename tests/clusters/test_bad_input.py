@@ -100,6 +100,7 @@ def test_rows_that_workers_cannot_read(client, tmp_path):
         (whole[whole[:, 0] > 0], tmp_path, r"chunks of unknown sizes; call its compute_chunk_sizes\(\) first"),
         (sparse.csr_matrix(X), tmp_path, "Rows are sparse"),
         (None, tmp_path, "Rows must form a matrix"),
+        (client.scatter(X), tmp_path, "rows are scattered, and lost with the worker .*; give a path, an array or"),
         (
             shorter(whole),
             tmp_path,

@@ -110,6 +110,8 @@ def refuse_texts(X: Any) -> None:
     for place, value in np.ndenumerate(np.asarray(X, dtype=object)):
         try:
             float(value)
+        except TypeError:
+            continue  # no text
         except ValueError:
             if len(place) < 2:
                 raise ValueError(

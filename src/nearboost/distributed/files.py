@@ -21,6 +21,11 @@ from nearboost.neighbors import as_rows
 
 def rows_file(rows: Any, client: Any, folder: str | os.PathLike[str] | None, verbose: int) -> str:
     """The .npy file that all workers read; what is none is written into ``folder``, once."""
+    if isinstance(rows, import_module("distributed").Future):
+        raise UsageError(
+            "The rows are scattered, and lost with the worker that holds them; give a path, an array or a Dask "
+            "array."
+        )
     if isinstance(rows, RowSource):
         rows = rows.in_any_order()
     if isinstance(rows, np.ndarray) and (file := _whole_map(rows)) is not None:
