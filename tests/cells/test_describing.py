@@ -174,6 +174,11 @@ def test_a_damaged_store_is_made_anew(segmented):
         np.testing.assert_array_equal(describe_project(project).rows.features, first.rows.features)
     np.save(rows, np.ones((len(first.rows), 7), np.float32))  # of another length
     np.testing.assert_array_equal(describe_project(project).rows.features, first.rows.features)
+    stored = np.load(rows)
+    stored.view(np.uint32)[0, 0] = 0x7F800001  # in place of a cell's number, a NaN that signals
+    np.save(rows, stored)
+    with pytest.raises(DataError, match=r"features.cells-\w+ is damaged; remove it"):
+        describe_project(project)
 
 
 def test_fields_without_masks_are_told(segmented):

@@ -118,6 +118,7 @@ def test_bad_fields_are_one_sentence(tmp_path):
     for name, pixels, match in (
         ("small.tif", TWO[1][:4], "differ in size, good.tif 8 x 6 and small.tif 8 x 4"),
         ("nan.tif", np.full((6, 8), np.nan, np.float32), "nan.tif holds NaN"),
+        ("huge.tif", np.full((6, 8), -1e30, np.float32), r"huge.tif holds pixels beyond 1e\+12"),
         ("two.tif", TWO, "two.tif has 2 pages .*--plane N"),
         ("short.tif", None, "short.tif is broken or cut short"),
     ):

@@ -211,6 +211,7 @@ def test_damaged_records_are_made_anew(segmented):
     record = mask_path(project, project.fields[2], "record.json")
     before = record.read_bytes()
     changes = ({"unstained": 3}, {"unstained": ["x"]}, {"cells": -1}, {"cells": 1e308}, {"floor": "x"}, {"key": 5})
+    changes += ({"key": "\udcff"},)
     for damaged in ("{", *(json.dumps(json.loads(before) | one) for one in changes)):
         record.write_text(damaged)
         assert not segment_project(project, SegmentationSettings()).skipped

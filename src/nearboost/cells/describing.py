@@ -15,6 +15,7 @@ from nearboost.base.progress import progress_bar
 from nearboost.base.threads import map_in_threads
 from nearboost.cells.features import FeatureSettings, describe_cells
 from nearboost.cells.files import digest_of
+from nearboost.cells.masks import LARGEST_LABEL
 from nearboost.cells.measures import OBJECT, measure_cells
 from nearboost.cells.patterns import NUCLEI, STAIN
 from nearboost.cells.pipeline import note_step, read_pipeline
@@ -268,8 +269,12 @@ class _Fields:
         rows = np.concatenate([np.asarray(stored[entry.row : entry.row + entry.count]) for _, entry in sound])
         images = np.repeat([one.number for one, _ in sound], [entry.count for _, entry in sound])
         n_measures = len(self._names) - self.settings.n_numbers
-        measures = {name: rows[:, place].astype(np.float64) for place, name in enumerate(self._names[:n_measures])}
-        objects = measures.pop(OBJECT).astype(np.int64)
+        with np.errstate(invalid="ignore"):  # a damaged store may hold NaN that signal
+            measures = dict(zip(self._names, rows[:, :n_measures].T.astype(np.float64), strict=False))
+        objects = measures.pop(OBJECT)
+        if not ((objects >= 1) & (objects <= LARGEST_LABEL) & (objects == np.round(objects))).all():
+            raise DataError(f"{self.folder} is damaged; remove it, and describe the cells anew.")
+        objects = objects.astype(np.int64)
         return Described(
             CellRows(images.astype(np.int64), objects, measures, rows[:, n_measures:], self.settings), skipped
         )

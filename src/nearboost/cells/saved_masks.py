@@ -102,7 +102,7 @@ def _is_record(given: dict[str, Any]) -> bool:
     numbers = [cells, *unstained] if isinstance(unstained, list) else [None]
     wholes = all(type(number) is int and 0 <= number <= LARGEST_LABEL for number in numbers)
     level = floor is None or (type(floor) in (int, float) and abs(floor) <= MOST_LIGHT)
-    return wholes and level and isinstance(key, str) and "floor" in given
+    return wholes and level and isinstance(key, str) and key.isprintable() and "floor" in given
 
 
 def is_empty(project: Project, one: Field) -> bool:

@@ -10,6 +10,8 @@ from nearboost.cells.nuclei import estimate_diameter, find_nuclei
 from nearboost.cells.regions import Labels, at_border, between, kept, renumbered
 from nearboost.cells.settings import SegmentationSettings
 
+LARGEST_PIXEL = 1e12  # sums of squares of a picture stay within float32
+
 
 @dataclass(frozen=True, eq=False)
 class Segmentation:
@@ -154,3 +156,7 @@ def check_picture(picture: NDArray[np.generic], which: str) -> None:
         )
     if picture.dtype.kind == "f" and not np.isfinite(picture).all():
         raise ValueError(f"{which} holds NaN or infinite pixels; fill them first.")
+    if max(abs(float(picture.min())), abs(float(picture.max()))) > LARGEST_PIXEL:
+        raise ValueError(
+            f"{which} holds pixels beyond {LARGEST_PIXEL:.0e}, which a damaged file has; export it anew."
+        )
