@@ -156,6 +156,16 @@ def test_a_learning_curve(blobs, out, runs_here):
     lines.clear()
     compare(settings(blobs, out, curve=True), notify=lines.append)
     assert sum("from before" in line for line in lines) == 16
+    lines.clear()
+    joined = compare(settings(blobs, out, methods=("linear-svm:C=1", "crc")), notify=lines.append)
+    assert {(one.label, one.share) for one in joined.facts.curve} == {
+        ("linear-svm:C=1", 1.0),
+        *((method, share) for method in FAST for share in (0.1, 0.2, 0.5, 1.0)),
+    }, "the curves of earlier calls stay"
+    assert "4/4  crc" in "\n".join(lines), "and nothing more is fitted for them"
+    assert any("stand beside: linear-svm. --fresh" in note for note in joined.facts.data.notes)
+    fresh = compare(settings(blobs, out, fresh=True))
+    assert not fresh.facts.curve
 
 
 def test_the_same_items_in_two_splits_are_known_again(blobs, first):

@@ -127,25 +127,26 @@ def compare_in(
     verbose: int,
 ) -> Comparison:
     """The comparison in a folder that no other process writes to meanwhile."""
-    from nearboost.compare.report.writing import write_report
+    from nearboost.compare.report.writing import shows_curve, write_report
 
     for name in OUR_FOLDERS:
         prepare_folder(folder / name, settings.fresh)
     threads = count_threads(settings.threads)
     source = open_source(dataset, folder / "features", descriptors, threads, verbose)
     announce_features(descriptors, splits, source, threads, notify)
-    shares = (*CURVE, 1.0) if settings.curve else (1.0,)
+    shares = (*CURVE, 1.0) if settings.curve or (shows_curve(folder) and not settings.fresh) else (1.0,)
     with warnings_to(notify):
         described, skipped = describe_splits(dataset, splits, descriptors, source, folder / "features", shares)
     source.close()
-    planned = [
+    possible = [
         PlannedRun(method, split, make_task(method, split, dataset, settings, folder / RUNS_FOLDER, threads))
         for split in described
         for method in wanted
     ]
+    planned = [one for one in possible if settings.curve or one.split.share == 1]
     announce_methods(planned, notify)
     runs = list(run_all(planned, dataset.is_multilabel, settings.run_timeout, notify, verbose))
-    beside = runs_beside(folder / RUNS_FOLDER, planned)
+    beside = runs_beside(folder / RUNS_FOLDER, planned, possible)
     every = [*zip((one.split for one in planned), runs, strict=True), *beside]
     facts = gather(
         [run for split, run in every if split.share == 1],
@@ -156,7 +157,7 @@ def compare_in(
         source.thumbnail,
         units={split.number: split.units for split in described},
         curve=[(split.share, run) for split, run in every if split.share < 1 and isinstance(run, FinishedRun)],
-        added=list(dict.fromkeys(run.identity.method for _, run in beside)),
+        added=list(dict.fromkeys(run.identity.method for split, run in beside if split.share == 1)),
     )
     report = write_report(folder, facts, [run for _, run in every])
     return Comparison(folder, report, facts, [run for _, run in every], skipped)

@@ -144,16 +144,18 @@ def make_task(
     return RunTask.make(identity, split.rows, split.table, folder)
 
 
-def runs_beside(folder: Path, planned: Sequence[PlannedRun]) -> list[tuple[DescribedSplit, FinishedRun]]:
-    """What earlier calls ran on the same splits, with other methods or features; of equals, the latest."""
-    splits = {_key(one.task.identity): one.split for one in planned}
-    asked = {(one.method.name, one.split.features) for one in planned}
+def runs_beside(
+    folder: Path, planned: Sequence[PlannedRun], possible: Sequence[PlannedRun]
+) -> list[tuple[DescribedSplit, FinishedRun]]:
+    """What earlier calls ran on the splits of ``possible`` that is not planned; of equals, the latest."""
+    splits = {_key(one.task.identity): one.split for one in possible}
+    asked = {(one.method.name, one.split.features, one.split.share) for one in planned}
     found: dict[tuple[str, ...], tuple[DescribedSplit, FinishedRun]] = {}
     for path in sorted(folder.glob("*.json"), key=lambda path: (path.stat().st_mtime, path.name)):
         run = read_run(path)
         if run is not None and (key := _key(run.identity)) in splits:
             mine = (run.identity.method, run.identity.features)
-            if mine not in asked:
+            if (*mine, splits[key].share) not in asked:
                 found[(*mine, key)] = splits[key], run
     return list(found.values())
 

@@ -1,5 +1,6 @@
 """What a comparison leaves: the page, facts and runs as JSON, a table of runs, and a summary for the terminal."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,14 @@ def write_report(folder: Path, facts: Facts, runs: Sequence[Run]) -> Path:
     write_text(folder / "results.csv", _format_results(results))
     write_text(folder / "report.html", render(facts))
     return folder / "report.html"
+
+
+def shows_curve(folder: Path) -> bool:
+    """Whether the report in a folder has a learning curve, which the next one then keeps."""
+    try:
+        return bool(json.loads((folder / "results.json").read_text(encoding="utf-8"))["facts"]["curve"])
+    except (OSError, ValueError, LookupError, TypeError):  # none, or of an earlier version
+        return False
 
 
 def _format_results(results: Sequence[Json]) -> str:
