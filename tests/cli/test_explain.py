@@ -93,6 +93,14 @@ def test_score_is_what_the_classifier_compares(vectors, tmp_path, method):
     assert vote["score"] == pytest.approx(scores[0, 2])
 
 
+@pytest.mark.parametrize("method", ["innc:decision=residual", "src:decision=residual"])
+def test_scores_of_distances_are_told(vectors, tmp_path, method):
+    model = tmp_path / "model.nb"
+    assert call("fit", vectors.data, "--method", method, "--out", model).code == Exit.DONE
+    printed = call("explain", model, vectors.data, "--row", 5).out
+    assert "; the score is minus the distance between the item and the class's sum." in printed
+
+
 def test_who_voted_is_counted():
     """Neighbours that add nothing are no voters."""
     voters = [Voter(i, f"row {i}", "a", vote, None) for i, vote in enumerate((0.5, -0.2, 0.0))]

@@ -132,8 +132,10 @@ def meaning_of(classifier: Any, explanation: Any) -> str:
     if isinstance(classifier, KNNClassifier):
         return "A vote is a neighbour's share of all: for the class if it is of it; the score is the share for it."
     if isinstance(explanation, CodeExplanation):
-        counted = "; the score is the sum of these" if getattr(classifier, "decision", "") == "weights" else ""
-        return f"A vote is a sample's weight in the code of the item: for the class if it is of it{counted}."
+        by_weights = getattr(classifier, "decision", "") == "weights"
+        score = "the sum of these" if by_weights else "minus the distance between the item and the class's sum"
+        vote = "A vote is a sample's weight in the code of the item: for the class if it is of it"
+        return f"{vote}; the score is {score}."
     if isinstance(explanation, StackedExplanation):
         return "A vote is what a training item adds to the score of the class; the linear head adds the rest."
     return "A vote is what a neighbour adds to the score of the class; the largest score wins."
