@@ -133,7 +133,7 @@ def test_what_is_unlike_the_training_items(images, tmp_path):
     black = tmp_path / "black.png"
     Image.fromarray(np.zeros((48, 48), np.uint8)).save(black)
     ended = call("predict", images.model, black, images.data / "test")
-    assert "Note: 1 of 13 items are unlike the training items" in ended.err
+    assert "Note: 1 of 13 items is unlike the training items; the notes say which" in ended.err
     notes = {line["name"]: line["note"] for line in csv.DictReader(io.StringIO(ended.out))}
     assert [name for name, note in notes.items() if note] == [str(black)]
     [line] = answer("predict", images.model, black)["predictions"]

@@ -89,7 +89,8 @@ def predict(
     elif out is not None:
         echo(f"Predictions: {out} ({n_said} items)")
     if n_unlike:
-        notify(f"Note: {n_unlike:,} of {counted(n_said, 'item')} are {NOTE}; their notes say which.")
+        are = "is" if n_unlike == 1 else "are"
+        notify(f"Note: {n_unlike:,} of {counted(n_said, 'item')} {are} {NOTE}; the notes say which.")
     return report_skipped(skipped)
 
 
