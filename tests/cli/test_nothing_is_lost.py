@@ -24,15 +24,6 @@ def test_the_picture_that_is_explained(images, tmp_path):
     assert picture.read_bytes() == first.read_bytes()
 
 
-def test_the_rows_that_are_predicted(vectors, tmp_path):
-    """Not by force either."""
-    rows = tmp_path / "mine.npy"
-    rows.write_bytes((vectors.data / "X.npy").read_bytes())
-    said = refused("predict", vectors.model, rows, "--out", rows, code=Exit.USAGE)
-    assert said == f"Error: {rows} holds the items to be predicted; give another name with --out."
-    assert rows.read_bytes() == (vectors.data / "X.npy").read_bytes()
-
-
 def test_rows_from_elsewhere(images, tmp_path):
     np.save(tmp_path / "X.npy", np.eye(3))
     assert "was not written by nearboost" in refused("features", images.data, "--out", tmp_path)

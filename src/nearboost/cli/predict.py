@@ -57,7 +57,7 @@ def predict(
     from nearboost.models.items import open_items
     from nearboost.models.prediction import NOTE, prediction_columns, with_skipped
 
-    check_output_name(out, items, force=force, top=top, reject_below=reject_below)
+    check_output_name(out, force=force, top=top, reject_below=reject_below)
     loaded = load_model(model)
     opened = open_items(loaded, items)
     for note in opened.notes:
@@ -94,16 +94,12 @@ def predict(
     return report_skipped(skipped)
 
 
-def check_output_name(
-    out: Path | None, items: list[str], *, force: bool, top: int, reject_below: float | None
-) -> None:
+def check_output_name(out: Path | None, *, force: bool, top: int, reject_below: float | None) -> None:
     """Mistakes are reported before any work."""
     from nearboost.base.tables import check_table_name
 
     if out is None:
         return
-    if out.exists() and any(Path(item).exists() and out.samefile(item) for item in items):
-        raise UsageError(f"{out} holds the items to be predicted; give another name with --out.")
     check_table_name(out, force=force, endings=(".csv", ".parquet", ".npy"))
     if out.suffix.lower() == ".npy" and (top > 1 or reject_below is not None):
         raise UsageError(
