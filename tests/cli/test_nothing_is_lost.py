@@ -24,6 +24,25 @@ def test_the_picture_that_is_explained(images, tmp_path):
     assert picture.read_bytes() == first.read_bytes()
 
 
+@pytest.mark.parametrize("name", ["rows/X.npy", "rows/labels.csv", "rows.csv", "model.npy"])
+def test_what_is_predicted(tmp_path, name):
+    (tmp_path / "rows").mkdir()
+    np.save(tmp_path / "rows/X.npy", np.arange(12.0)[:, np.newaxis])
+    (tmp_path / "rows/labels.csv").write_text("label\n" + "few\n" * 6 + "many\n" * 6)
+    (tmp_path / "rows.csv").write_text("a\n1\n2\n")
+    assert call("fit", tmp_path / "rows", "--out", tmp_path / "model.npy", "--method", "knn").code == Exit.DONE
+    before = (tmp_path / name).read_bytes()
+    items = tmp_path / ("rows.csv" if name == "rows.csv" else "rows")
+    said = refused("predict", tmp_path / "model.npy", items, "--out", tmp_path / name, code=Exit.USAGE)
+    assert said == f"Error: {tmp_path / name} belongs to what is asked about; give another name with --out."
+    assert (tmp_path / name).read_bytes() == before
+    for _ in range(2):
+        assert (
+            call("predict", tmp_path / "model.npy", items, "--out", tmp_path / "rows/answers.csv").code
+            == Exit.DONE
+        )
+
+
 def test_rows_from_elsewhere(images, tmp_path):
     np.save(tmp_path / "X.npy", np.eye(3))
     assert "was not written by nearboost" in refused("features", images.data, "--out", tmp_path)

@@ -20,6 +20,8 @@ from nearboost.cli.common import (
     without_name,
 )
 
+TABLES = ("labels.csv", "y.csv", "metadata.csv")  # with labels of the rows or images in a folder
+
 Write = Callable[[Any, Any], None]  # of a `Prediction` and its table
 
 
@@ -58,6 +60,7 @@ def predict(
     from nearboost.models.prediction import NOTE, prediction_columns, with_skipped
 
     check_output_name(out, force=force, top=top, reject_below=reject_below)
+    check_is_no_input(out, [model, *map(Path, items)])
     loaded = load_model(model)
     opened = open_items(loaded, items)
     for note in opened.notes:
@@ -105,6 +108,16 @@ def check_output_name(out: Path | None, *, force: bool, top: int, reject_below: 
         raise UsageError(
             f"{out} is for the probabilities of all classes; leave out --top and --reject-below, or write .csv."
         )
+
+
+def check_is_no_input(out: Path | None, inputs: list[Path]) -> None:
+    """Refuse to replace what is asked about, also with --force."""
+    if out is None or not out.exists():
+        return
+    for path in filter(Path.exists, inputs):
+        rows_or_labels = out.suffix.lower() != ".csv" or out.name.lower() in TABLES
+        if out.samefile(path) or (path.is_dir() and rows_or_labels and out.parent.samefile(path)):
+            raise UsageError(f"{out} belongs to what is asked about; give another name with --out.")
 
 
 @contextmanager
