@@ -11,6 +11,7 @@ from PIL import Image
 
 from cli.calling import answer, call, program, refused
 from cli.made import row_folder
+from nearboost.base.tables import format_columns
 from nearboost.cli.common import Exit
 from nearboost.models import load_model
 
@@ -74,6 +75,38 @@ def test_predict_rows(vectors, tmp_path):
     np.save(tmp_path / "gaps.npy", np.where(np.arange(5)[:, np.newaxis] == 3, np.nan, X[:5]))
     assert "holds NaN or infinite values in row 3" in refused("predict", vectors.model, tmp_path / "gaps.npy")
     assert "does not exist" in refused("predict", vectors.model, tmp_path / "nowhere.npy")
+
+
+def write_columns(path, **columns):
+    if path.suffix == ".csv":
+        path.write_text(format_columns(columns))
+    else:
+        parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+        parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_columns_are_those_of_the_table_that_was_fitted(tmp_path, ending):
+    """As many others, or the same in another order, would get wrong answers."""
+    a, b, label = [0.0, 0.1, 0.9, 1.0] * 5, [3.0, 1.0, 2.0, 5.0] * 5, ["low", "low", "high", "high"] * 5
+    data, model = write_columns(tmp_path / f"data{ending}", a=a, b=b, label=label), tmp_path / "model.nb"
+    call("fit", data, "--out", model, "--method", "knn")
+    right = answer("predict", model, data)
+    assert answer("predict", model, write_columns(tmp_path / f"right{ending}", label=label, a=a, b=b)) == right
+    np.save(tmp_path / "rows.npy", np.column_stack([a, b]))  # has no names
+    assert answer("predict", model, tmp_path / "rows.npy") == right
+    assert "columns         2: a, b" in call("info", model).out
+    swapped = write_columns(tmp_path / f"swapped{ending}", b=b, a=a, label=label)
+    for command in ("predict", "explain", "add", "evaluate"):
+        said = refused(command, model, swapped, force=command != "evaluate")
+        assert said.endswith(
+            "in another order the columns that the model was fitted on; give these, in this order: a, b."
+        )
+    other = write_columns(tmp_path / f"other{ending}", id=b, a=a)
+    assert "has no column 'b', which the model was fitted on; give these" in refused("predict", model, other)
+    more = write_columns(tmp_path / f"more{ending}", a=a, b=b, c=b)
+    assert "has the column 'c' too, which is none of those that the model" in refused("predict", model, more)
 
 
 def test_rows_have_the_names_of_their_table(images, tmp_path):

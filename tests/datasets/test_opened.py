@@ -142,6 +142,13 @@ def test_columns_by_name(tmp_path):
         open_rows(tmp_path / "a.npy", columns=["e"])
 
 
+def test_columns_of_several_files_are_the_same(tmp_path):
+    write_table(tmp_path / "0.parquet", {"a": [1.0], "b": [2.0]})
+    write_table(tmp_path / "1.parquet", {"b": [2.0], "a": [1.0]})
+    with pytest.raises(DataError, match=r"1\.parquet and .*0\.parquet have columns of different names, or in"):
+        open_rows(tmp_path)
+
+
 def test_a_folder_with_a_file_X_is_that_file(tmp_path):
     np.save(tmp_path / "X.npy", ROWS)
     np.save(tmp_path / "y.npy", np.arange(50))

@@ -20,6 +20,7 @@ from nearboost.cli.common import Exit
 from nearboost.features import DenseSIFT
 from nearboost.models import Model, origins_of, save
 from nearboost.models.drawing import LARGEST_THUMBNAIL, opened
+from nearboost.models.info import as_lines, read_summary
 
 
 def whole(classifier, **more):
@@ -101,6 +102,16 @@ def test_sources_that_do_not_count_the_items(tmp_path, sources):
     refused(
         changed(whole(nearboost.KNNClassifier()), tmp_path / "m.nb", change), "how many of its items came from"
     )
+
+
+@pytest.mark.parametrize("columns", ["a,b", [1, 2], {"dict": [["a", 1]]}, 3])
+def test_columns_that_are_no_names(tmp_path, columns):
+    def change(header):
+        header["root"]["state"]["facts"]["dict"].append(["columns", columns])
+
+    path = changed(whole(nearboost.KNNClassifier()), tmp_path / "m.nb", change)
+    refused(path, "by name which columns")
+    assert as_lines(read_summary(path))
 
 
 def test_held_out_rows_that_are_none(tmp_path):

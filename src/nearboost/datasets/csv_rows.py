@@ -15,10 +15,11 @@ from nearboost.datasets.tables import LABEL_COLUMNS, LabelTable, cell, check_wid
 
 
 class CsvRows(NamedTuple):
-    """The columns of numbers of a .csv file as a matrix, and the others."""
+    """The columns of numbers of a .csv file as a matrix, the others, and what the former are called."""
 
     numbers: NDArray[np.float64]
     words: LabelTable
+    columns: list[str]
 
 
 def read_csv_rows(file: Path) -> CsvRows:
@@ -48,7 +49,8 @@ def read_csv_rows(file: Path) -> CsvRows:
         for place, column in zip(texts, words, strict=True):
             column.append(cell(line[place]))
     columns = {names[place].lower(): column for place, column in zip(texts, words, strict=True)}
-    return CsvRows(np.frombuffer(numbers).reshape(-1, len(values)), LabelTable(file, columns))
+    rows = np.frombuffer(numbers).reshape(-1, len(values))
+    return CsvRows(rows, LabelTable(file, columns), [names[place] for place in values])
 
 
 def _column_names(file: Path, header: Sequence[str]) -> list[str]:

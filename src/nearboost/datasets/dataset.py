@@ -56,6 +56,8 @@ class Dataset:
         Hashes of the files that were read in full, by path.
     image_shape : tuple of int or None, default=None
         Height and width, and 3 for colour, of rows that are the pixels of images.
+    columns : sequence of str or None, default=None
+        Names of the columns of numbers, if the set is a table.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     contents: Mapping[str, Content] | None = None
     image_shape: tuple[int, ...] | None = None
+    columns: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -120,12 +120,23 @@ class OpenedRows(RowSource):
                     f"{shard.name} has {shard.n_features:,} numbers in row 0, and {first.name} has "
                     f"{first.n_features:,}; rows of different files must have the same features."
                 )
+            if getattr(shard, "columns", None) != getattr(first, "columns", None):
+                raise DataError(
+                    f"{shard.name} and {first.name} have columns of different names, or in another order; "
+                    "give all files the same columns."
+                )
         if not first.n_features:
             raise DataError(f"{first.name} has rows of no numbers; give some.")
         self.n_rows, self.n_features = sum(shard.n_rows for shard in self._shards), first.n_features
         types = {shard.dtype for shard in self._shards}
         self.stored = np.result_type(*types) if len(types) > 1 else first.dtype
         self.dtype = read_type(self.stored)
+
+    @property
+    def columns(self) -> list[str] | None:
+        """Names of the columns, if each holds one number of a row."""
+        names: list[str] | None = getattr(self._shards[0], "columns", None)
+        return names if names is not None and len(names) == self.n_features else None
 
     def blocks(self, room: float, most: int | None = None) -> Iterator[tuple[int, Block]]:
         """All rows in order, in blocks.

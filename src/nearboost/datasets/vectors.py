@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,18 +87,22 @@ def names_beside(file: Path, n_rows: int) -> Sequence[str]:
 
 def _read_parquet(file: Path, name: str) -> Dataset:
     parquet = ParquetRows(file)
-    return _with_table(file, name, np.asarray(OpenedRows([parquet], name)), parquet.words())
+    opened = OpenedRows([parquet], name)
+    return _with_table(file, name, np.asarray(opened), parquet.words(), opened.columns)
 
 
 def _read_csv(file: Path, name: str) -> Dataset:
     found = read_csv_rows(file)
-    return _with_table(file, name, found.numbers, found.words)
+    return _with_table(file, name, found.numbers, found.words, found.columns)
 
 
-def _with_table(file: Path, name: str, rows: NDArray[Any], table: LabelTable) -> Dataset:
+def _with_table(
+    file: Path, name: str, rows: NDArray[Any], table: LabelTable, columns: Sequence[str] | None = None
+) -> Dataset:
     part, groups = table.part(), table.groups()
     named = table.column(FILE_COLUMNS)
-    return vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups, names=named)
+    found = vector_dataset(file, name, rows, np.array(table.labels()), part=part, groups=groups, names=named)
+    return replace(found, columns=columns)
 
 
 def _label_table(file: Path, n_rows: int) -> LabelTable:

@@ -79,6 +79,8 @@ def fit_model(
         classifier = Pipeline([("scale", StandardScaler()), ("classifier", classifier)])
     facts = {"data": dataset.name, "kind": dataset.kind, "method": method, "seed": seed}
     facts["features"] = features if dataset.kind == "images" else None
+    if dataset.columns is not None:
+        facts["columns"] = list(dataset.columns)
     return fit_parts(
         dataset,
         find_descriptor(features),

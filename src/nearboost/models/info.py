@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearboost.catalogue.methods import grid_of
+from nearboost.datasets.dataset import join_names
 from nearboost.models.archive import MISFITS, misfit
 from nearboost.models.files import read_header
 
@@ -140,8 +141,10 @@ def as_lines(summary: Mapping[str, Any]) -> list[str]:
     pictures = "with" if summary["thumbnails"] else "without"
     tuned = summary["chosen_by_folds"]
     by_folds = f", {' and '.join(tuned)} chosen by folds" if tuned else ""
+    columns = facts.get("columns")
     lines += [
         f"data            {facts.get('data')}: {facts.get('items')} {facts.get('kind')}",
+        *([f"columns         {len(columns)}: {join_names(columns)}"] if isinstance(columns, list) else []),
         f"method          {facts.get('method')}, seed {facts.get('seed')}{by_folds}",
         f"classes         {len(classes)}: {shown}",
         f"voters          {summary['voters']}, {pictures} thumbnails",

@@ -17,6 +17,7 @@ from nearboost.base.words import near_names
 from nearboost.datasets import DataError, Dataset, open_dataset
 from nearboost.datasets.arrays import check_finite, load_arrays
 from nearboost.datasets.csv_rows import read_csv_rows
+from nearboost.datasets.dataset import join_names
 from nearboost.datasets.files import (
     IMAGE_ENDINGS,
     MASK_ENDING,
@@ -105,6 +106,7 @@ def described_rows(
 ) -> LabelledRows:
     """Items of any classes with the rows that the model's features make."""
     check_kind(model, dataset.kind, dataset.name)
+    check_columns(model, dataset.columns, dataset.name)
     images = dataset.images(thumbnails=thumbnails) if dataset.kind == "images" else None
     found = model.describe(dataset.items if images is None else images, n_jobs=n_jobs, verbose=verbose)
     return described_part(dataset, images, found.rows, found.places, found.skipped)
@@ -144,12 +146,14 @@ def choose_part(dataset: Dataset, part: str, otherwise: str) -> Dataset:
 
 
 class Items(NamedTuple):
-    """Items, what to call them, what a reader should know about those left out, and masks where all have one."""
+    """Items, what to call them, what a reader should know about those left out, masks where all have one, and the
+    names of a table's columns."""
 
     items: Any  # of rows, a `RowSource`
     names: Sequence[str]
     notes: tuple[str, ...] = ()
     masks: list[str] | None = None
+    columns: Sequence[str] | None = None
 
     @property
     def given(self) -> Any:
@@ -166,7 +170,9 @@ def open_items(model: Model, paths: Sequence[str | os.PathLike[str]]) -> Items:
         return _images(places, masked=takes_masks(model.features))
     if len(places) != 1:
         raise DataError(f"This model takes rows of numbers, from one file; {len(places)} were given.")
-    return _rows(places[0])
+    found = _rows(places[0])
+    check_columns(model, found.columns, str(places[0]))
+    return found
 
 
 def check_kind(model: Model, has: str | None, name: str) -> None:
@@ -182,6 +188,22 @@ def check_kind(model: Model, has: str | None, name: str) -> None:
             f"This model takes images, and {name} holds rows of numbers; give image files or folders of them, or "
             "a model that was fitted on rows."
         )
+
+
+def check_columns(model: Model, columns: Sequence[str] | None, name: str) -> None:
+    """Refuse a table with other columns than the one that was fitted to, or in another order."""
+    expected = model.facts.get("columns")
+    if columns is None or expected is None or list(columns) == expected:
+        return
+    missing = [column for column in expected if column not in columns]
+    others = [column for column in columns if column not in expected]
+    if missing:
+        wrong = f"has no column {missing[0]!r}, which"
+    elif others:
+        wrong = f"has the column {others[0]!r} too, which is none of those that"
+    else:
+        wrong = "has in another order the columns that"
+    raise DataError(f"{name} {wrong} the model was fitted on; give these, in this order: {join_names(expected)}.")
 
 
 def _guess_kind(path: Path) -> str | None:
@@ -224,12 +246,12 @@ def _rows(path: Path) -> Items:
     ending = path.suffix.lower()
     if ending in ROW_ENDINGS or (path.is_dir() and files_ending(path, ROW_ENDINGS)):
         opened = open_rows(path)
-        return Items(opened, names_beside(path, len(opened)))
+        return Items(opened, names_beside(path, len(opened)), columns=opened.columns)
     if ending == ".csv":
         table = read_csv_rows(path)
         check_finite(path, table.numbers)
         names = table.words.column(FILE_COLUMNS) or RowNames(len(table.numbers))
-        return Items(row_source(table.numbers), names)
+        return Items(row_source(table.numbers), names, columns=table.columns)
     rows: Any = None
     if ending == ".npz":
         arrays = {name.lower(): array for name, array in load_arrays(path).items()}

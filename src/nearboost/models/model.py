@@ -37,13 +37,17 @@ def _check_facts(state: Mapping[str, Any]) -> None:
     facts = state["facts"]
     plain = (str, int, float, type(None))
     if type(facts) is not dict or not all(
-        type(name) is str and (type(fact) in plain or name == "sources") for name, fact in facts.items()
+        type(name) is str and (type(fact) in plain or name in ("sources", "columns"))
+        for name, fact in facts.items()
     ):
         raise Misfit("must have facts that are numbers and texts")
     if not all(type(facts.get(name, 0)) is int and facts.get(name, 0) >= 0 for name in ("items", "skipped")):
         raise Misfit("must say of how many items it was fitted")
     if "sources" in facts and not _counts_items(facts["sources"], facts.get("items", 0)):
         raise Misfit("must say how many of its items came from which data")
+    columns = facts.get("columns", [])
+    if type(columns) is not list or not all(type(name) is str for name in columns):
+        raise Misfit("must say by name which columns its rows have")
 
 
 def _check_entries(state: Mapping[str, Any]) -> None:
@@ -76,7 +80,8 @@ class Model:
     origins : Origins or None
         Where training rows came from: those that vote, or all if all rows are kept.
     facts : dict
-        What else people should know: data, method, number of items; after `add`, how many came from which data.
+        What else people should know: data, method, number of items; the columns of a table; after `add`, how many
+        came from which data.
     marks : ndarray or None
         Marks of all training items, see `make_marks`; None in older files.
     cells : dict or None
