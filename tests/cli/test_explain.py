@@ -123,6 +123,13 @@ def test_letters_that_no_font_has_are_spelled(monkeypatch):
     assert lacks(legible("a", 14)[1], "海")
 
 
+def test_names_of_several_lines_are_drawn_in_one(images, tmp_path):
+    assert legible("a\nb\x85\u2028\udcff", 14)[0] == "a\\nb\\x85\\u2028\\udcff"
+    picture = tmp_path / "new\nline.png"
+    picture.write_bytes((images.data / "test/dots/12.png").read_bytes())
+    assert call("explain", images.model, picture, "--out", tmp_path / "why.png").code == Exit.DONE
+
+
 def test_one_strange_letter_does_not_cost_the_others(monkeypatch):
     has = {"å", "n", "g", "s", "t", "r", "ö", "m", " "}
     monkeypatch.setattr(drawing, "lacks", lambda font, letter: letter not in has)

@@ -4,7 +4,7 @@ import io
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,10 +133,7 @@ def legible(text: str, size: int) -> tuple[str, Any]:
     fonts = [font for name in (None, *FONTS) if (font := find_font(name, size)) is not None]
     missing = [{letter for letter in set(text) if lacks(font, letter)} for font in fonts]
     best = min(range(len(fonts)), key=lambda place: len(missing[place]))
-    shown = (
-        letter.encode("ascii", "backslashreplace").decode() if letter in missing[best] else letter
-        for letter in text
-    )
+    shown = (letter.encode("unicode_escape").decode() if letter in missing[best] else letter for letter in text)
     return "".join(shown), fonts[best]
 
 
@@ -151,7 +148,9 @@ def find_font(name: str | None, size: int) -> Any:
 
 
 def lacks(font: Any, letter: str) -> bool:
-    """Whether a letter is drawn as the box that stands for all letters that a font has not."""
+    """Whether a letter is drawn as the box that stands for all letters that a font has not, or ends a line."""
+    if category(letter) in ("Cc", "Cs", "Zl", "Zp"):  # Pillow fails at some of them
+        return True
     drawn, box = font.getmask(letter), font.getmask(NO_LETTER)
     return not letter.isspace() and drawn.size == box.size and bytes(drawn) == bytes(box)
 
