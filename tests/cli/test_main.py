@@ -1,12 +1,16 @@
 """The program itself: version, and errors as sentences."""
 
+import json
 import logging
+import os
+import subprocess
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import nearboost
+from cli.calling import call, program
 from nearboost.cli.common import Exit, command, report_skipped
 from nearboost.cli.main import app
 
@@ -30,6 +34,24 @@ def test_what_the_library_logs_is_told(capsys):
 
 def test_no_such_option_is_a_usage_error():
     assert CliRunner().invoke(app, ["--nonsense"]).exit_code == Exit.USAGE
+
+
+def test_letters_that_standard_output_lacks(tmp_path):
+    """As on Windows, where a pipe has few of them."""
+    (tmp_path / "trees.csv").write_text("a,label\n" + "1,Bäume\n2,海\n" * 9, encoding="utf-8")
+    assert call("fit", tmp_path / "trees.csv", "--out", tmp_path / "trees.nb", "--method", "knn").code == Exit.DONE
+    words, narrow = ("info", tmp_path / "trees.nb"), os.environ | {"PYTHONIOENCODING": "ascii"}
+    told = subprocess.run(program(*words), env=narrow, capture_output=True, check=True).stdout
+    assert b"classes         2: B\\xe4ume, \\u6d77\n" in told
+    told = subprocess.run(program(*words, "--json"), env=narrow, capture_output=True, check=True).stdout
+    assert json.loads(told)["classes"] == ["Bäume", "海"]
+
+
+def test_output_may_be_closed(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,label\n" + "1,x\n2,y\n" * 9)
+    words = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *program("fit", "rows.csv", "--method", "knn")]
+    assert subprocess.run(words, cwd=tmp_path, check=False).returncode == Exit.DONE
+    assert (tmp_path / "model.nb").is_file()
 
 
 @pytest.mark.parametrize("mistake", [ValueError, FileNotFoundError, ImportError])

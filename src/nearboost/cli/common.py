@@ -1,6 +1,7 @@
 """What all commands share: exit codes, errors as one sentence, and where text and JSON go."""
 
 import errno
+import io
 import json
 import logging
 import os
@@ -95,6 +96,15 @@ def _warnings_as_notes() -> Iterator[None]:
         yield
 
 
+def unfailing_output() -> None:
+    """Letters that the encoding of standard output lacks are spelled; what is closed takes what it is given."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (until the end)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def notify(text: str) -> None:
     """A line for people, on standard error, so that standard output stays clean for tables and JSON."""
     print(printable(text), file=sys.stderr)  # noqa: T201
@@ -108,7 +118,8 @@ def echo(text: str) -> None:
 
 def echo_json(result: Any) -> None:
     """A result for programs."""
-    echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+    whole = sys.stdout.encoding.lower().startswith("utf")  # of others, `unfailing_output` would break the JSON
+    echo(json.dumps(result, indent=2, ensure_ascii=not whole, allow_nan=False))
 
 
 def progress() -> int:

@@ -7,7 +7,7 @@ import typer
 
 from nearboost import __version__
 from nearboost.base.errors import UsageError
-from nearboost.cli.common import Exit, command, echo
+from nearboost.cli.common import Exit, command, echo, unfailing_output
 
 # Their modules import what is heavy when they run, so that `nearboost --help` is fast.
 COMMANDS: tuple[str, ...] = (
@@ -59,4 +59,5 @@ def reproduce(arguments: Annotated[list[str] | None, typer.Argument()] = None) -
 
 def main() -> None:
     """Run the program."""
+    unfailing_output()
     app()
