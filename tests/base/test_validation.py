@@ -194,6 +194,25 @@ def test_labels_are_all_there_and_of_one_kind():
         check_labels(np.array([1, "a"], dtype=object))
 
 
+def test_labels_of_different_lengths():
+    with pytest.raises(ValueError, match=r"y holds lists of different lengths; give one .* MultiLabelBinarizer"):
+        check_labels([["a"], ["a", "b"]])
+
+
+def test_labels_in_columns():
+    with pytest.raises(ValueError, match=r"y should be a 1d array.*; give .*np\.asarray\(y\)\.argmax\(axis=1\)"):
+        validate_rows(KNNClassifier(), np.eye(4), np.eye(4))
+
+
+def test_gaps_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(
+        {"a": pandas.array([1.0, 2.0], dtype="Float64"), "b": pandas.array([1, None], "Int64")}
+    )
+    with pytest.raises(ValueError, match=r"^X contains NaN in row 1, feature 1; fill in"):
+        validate_rows(KNNClassifier(), table)
+
+
 def test_missing_labels_of_pandas():
     pandas = pytest.importorskip("pandas")
     for labels in (pandas.Categorical(["a", None]), pandas.array(["a", None], dtype="string"), ["a", pandas.NaT]):

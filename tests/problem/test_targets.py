@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.class_weight import compute_sample_weight
 
+from nearboost import KNNClassifier, LinearSGDClassifier, MLNNClassifier, N3Classifier, NearBoostClassifier
 from nearboost.linear.rows import announce_coding
 from nearboost.problem.targets import (
     GivenRows,
@@ -145,3 +146,32 @@ def test_check_weights():
 def test_weights_that_are_no_numbers(wrong):
     with pytest.raises(ValueError):  # noqa: PT011 - NumPy's own sentence
         check_weights(wrong, 3)
+
+
+@pytest.mark.parametrize("classifier", [NearBoostClassifier, KNNClassifier, LinearSGDClassifier, MLNNClassifier])
+def test_numbers_with_fractions_are_no_classes(classifier):
+    with pytest.raises(ValueError, match=r"y holds 0\.5, .* whole; give y\.astype\(str\) if .* or np\.digitize"):
+        classifier().fit(np.eye(4), np.array([1, 0.5, 1, 0.5]))
+
+
+@pytest.mark.parametrize("classifier", [NearBoostClassifier, MLNNClassifier])
+def test_columns_of_which_each_row_has_one(classifier):
+    rows, columns = np.arange(20.0).reshape(10, 2), np.eye(2)[np.arange(10) % 2]
+    with pytest.raises(ValueError, match=r"one label per sample; give np\.asarray\(y\)\.argmax\(axis=1\)\."):
+        classifier().fit(rows, columns)
+    columns[0] = 1
+    with pytest.raises(
+        ValueError, match=r"one label per sample; (N3Classifier takes several|use one_vs_all=True)"
+    ):
+        classifier().fit(rows, columns)
+
+
+@pytest.mark.parametrize("classifier", [N3Classifier(2, n_rounds=2), LinearSGDClassifier()])
+def test_columns_may_be_meant_for_classes(classifier, recwarn):
+    rows, columns = np.arange(20.0).reshape(10, 2), np.eye(2)[np.arange(10) % 2]
+    with pytest.warns(UserWarning, match=r"exclude each other give np\.asarray\(y\)\.argmax\(axis=1\)\."):
+        classifier.fit(rows, columns)
+    recwarn.clear()
+    columns[0] = 1
+    classifier.fit(rows, columns)
+    assert not [one for one in recwarn if "argmax" in str(one.message)]

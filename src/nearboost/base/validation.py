@@ -74,11 +74,14 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
         return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
     except ValueError as error:
         if str(error).startswith("Input X contains") and not hasattr(X, "toarray"):
-            check_finite(np.asarray(X))
+            check_finite(X.to_numpy(float, na_value=np.nan) if hasattr(X, "iloc") else np.asarray(X))
         if "string" in str(error):
             refuse_texts(X)
         if "sample(s)" in str(error):
             raise ValueError(f"{str(error).rstrip('.')}; give more rows.") from None
+        if "should be a 1d array" in str(error):
+            cure = "give one label a row, such as np.asarray(y).argmax(axis=1) of columns of 0 and 1"
+            raise ValueError(f"{str(error).rstrip('.')}; {cure}.") from None
         raise
 
 
@@ -161,7 +164,13 @@ def _are_numbers(column: Any) -> bool:
 
 def check_labels(y: Any) -> None:
     """Refuse labels that are missing, and texts among labels of other kinds: these have no order."""
-    labels = np.asarray(y) if hasattr(y, "dtype") or isinstance(y, list | tuple) else np.empty(0)
+    try:
+        labels = np.asarray(y) if hasattr(y, "dtype") or isinstance(y, list | tuple) else np.empty(0)
+    except ValueError:
+        raise ValueError(
+            "y holds lists of different lengths; give one label a row, or a column of 0 and 1 for each label, as "
+            "MultiLabelBinarizer makes them."
+        ) from None
     if labels.ndim == 1 and labels.dtype.kind == "f" and np.isnan(labels).any():
         row = int(np.argmax(np.isnan(labels)))
         raise ValueError(f"Input y contains NaN: row {row} has no label; give it one, or leave the row out.")

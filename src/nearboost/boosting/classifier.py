@@ -45,13 +45,16 @@ from nearboost.problem.calibration import (
 )
 from nearboost.problem.held_out import deal_folds, find_seed, have_others, whole_groups
 from nearboost.problem.targets import (
+    ARGMAX,
     GivenRows,
     Labels,
     TrainingSet,
     count_outside,
     find_coding,
+    has_one_each,
     number_groups,
     pose_problem,
+    warn_of_one_each,
 )
 from nearboost.votes import VOTE_WEIGHTS, CodeVotes, PlainVotes, VoteRule
 
@@ -119,7 +122,9 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         if known is not None and len(given.X) < len(X):
             known = keep_rows(known, given.kept)
         self._graph_given = known is not None
-        return self._train(*self._pose(given, known))
+        posed = self._pose(given, known)
+        warn_of_one_each(given.y)
+        return self._train(*posed)
 
     def _pose(
         self, given: GivenRows, known: Neighbors | None = None, before: Before | None = None
@@ -130,7 +135,8 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         """
         coding = find_coding(given.y)
         if coding.multilabel and not self._multilabel:
-            raise ValueError("One weight for all classes needs one label per sample; use one_vs_all=True.")
+            cure = ARGMAX if has_one_each(given.y) else "use one_vs_all=True"
+            raise ValueError(f"One weight for all classes needs one label per sample; {cure}.")
         if coding.multilabel and self.prototypes == "centroids":
             raise ValueError('Centroids are of classes and need one label per sample; use prototypes="examples".')
         data = pose_problem(given, coding, self.class_weight)

@@ -33,11 +33,13 @@ from nearboost.problem.held_out import (
     standard_error,
 )
 from nearboost.problem.targets import (
+    ARGMAX,
     GivenRows,
     Labels,
     TrainingSet,
     check_two_classes,
     find_coding,
+    has_one_each,
     labels_from_classes,
     pose_problem,
 )
@@ -164,7 +166,8 @@ class NearBoostClassifier(RankingClassifierMixin, ClassifierMixin, Estimator):
         given = GivenRows.of(X, y, sample_weight, groups)
         coding = find_coding(given.y)
         if coding.multilabel:
-            raise ValueError("NearBoostClassifier takes one label per sample; N3Classifier takes several.")
+            cure = ARGMAX if has_one_each(given.y) else "N3Classifier takes several"
+            raise ValueError(f"NearBoostClassifier takes one label per sample; {cure}.")
         posed = pose_problem(given, coding, self.class_weight)
         counted, rows, data = arrange(posed)
         with one_matrix_thread():

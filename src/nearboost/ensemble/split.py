@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearboost.base.entries import Choice, ListOf, Misfit, Part
@@ -27,6 +26,7 @@ from nearboost.base.validation import (
 )
 from nearboost.neighbors import largest_values
 from nearboost.problem.classifier import ScoredClassifierMixin, voters_of
+from nearboost.problem.targets import check_targets
 
 Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -148,7 +148,7 @@ class SplitClassifier(ScoredClassifierMixin, MetaEstimatorMixin, ClassifierMixin
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
         X, y = validate_rows(self, X, y)
-        check_classification_targets(y)
+        check_targets(y)
         self.parts_ = cut_evenly(X.shape[1], self.n_splits)
         self._on_disk, self._normalization = is_mapped(X), self.normalization  # queries are treated as these rows
         self.estimators_: list[Any] = []

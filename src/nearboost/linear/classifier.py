@@ -32,6 +32,7 @@ from nearboost.problem.targets import (
     check_weights,
     find_coding,
     number_groups,
+    warn_of_one_each,
     weigh_classes,
 )
 
@@ -100,6 +101,7 @@ class StochasticLinearClassifier(Resumable, LinearScores, ClassifierMixin, Estim
         with unchanged_on_failure(self), one_matrix_thread():
             X, y = check_rows_and_labels(self, X, y, reset=True)
             self._coding = find_coding(y)
+            warn_of_one_each(y)
             problem = self._pose(X, y, sample_weight, groups)
             check_learnable(problem, self.balanced)
             self._learn(problem)

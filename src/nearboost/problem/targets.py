@@ -1,5 +1,6 @@
 """What a classifier learns from: labels as ±1 codes, what rows count, and which belong together."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -134,7 +135,7 @@ class Coding:
 
     def encode(self, y: NDArray[Any]) -> Labels:
         """Codes of labels, all of which must be known."""
-        check_classification_targets(y)
+        check_targets(y)
         if self.multilabel:
             if y.ndim != 2 or y.shape[1] != len(self.classes):
                 raise ValueError(
@@ -151,12 +152,26 @@ class Coding:
         return labels_from_classes(np.searchsorted(self.classes, y), len(self.classes))
 
 
+ARGMAX = "give np.asarray(y).argmax(axis=1)"  # what to do with columns of which each row has one
+
+
 def check_classes(y: NDArray[Any]) -> None:
     """Refuse what cannot be classes."""
     check_labels(y)
     if y.dtype == object and y.ndim == 1 and len(y) and isinstance(y[0], Real | np.bool_):
         raise ValueError(
             f"Unknown label type: y holds {plain(y[0])} as an object; give y.astype(int) or y.astype(str)."
+        )
+    check_targets(y)
+
+
+def check_targets(y: NDArray[Any]) -> None:
+    """Refuse measured numbers: scikit-learn takes numbers with fractions for these."""
+    if type_of_target(y) == "continuous":
+        fraction = next(value for value in y.ravel() if value != np.rint(value))
+        raise ValueError(
+            f"Unknown label type: y holds {plain(fraction)}, and numbers of classes are whole; give y.astype(str) "
+            "if these are names, or np.digitize(y, edges) for classes of measured numbers."
         )
     check_classification_targets(y)
 
@@ -169,6 +184,21 @@ def find_coding(y: NDArray[Any]) -> Coding:
     if y.ndim == 2 and y.shape[1] > 1:
         raise ValueError("y has several columns that are not 0/1; fit one classifier per column.")
     return Coding(np.unique(column_or_1d(y, warn=True)), multilabel=False)
+
+
+def has_one_each(indicator: Any) -> bool:
+    """Whether each row of a 0/1 matrix has one label, as of classes that exclude each other."""
+    return indicator.shape[1] > 1 and bool(np.all(np.asarray(indicator.sum(axis=1)) == 1))
+
+
+def warn_of_one_each(y: Any) -> None:
+    """Say what is learned where each row has one label of several that it could have."""
+    if y.ndim == 2 and has_one_each(y):
+        warnings.warn(
+            "Each row of y has one label, but a matrix means that it might have several or none; for classes that "
+            f"exclude each other {ARGMAX}.",
+            stacklevel=3,
+        )
 
 
 def encode_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
