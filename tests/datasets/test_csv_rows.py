@@ -78,7 +78,10 @@ def test_rows_need_no_labels(tmp_path):
         (["x,label", "1,oak", "2,"], "no label in line 3; fill or delete the line"),
         (["x,label", "1,oak", "nan,elm"], "NaN or infinite values in row 1"),
         (["x1,x2", "1,2", "3,4"], "has columns of numbers alone; expected one called label or class"),
-        (["x,who,what", "1,a,b"], "'a' in line 2 of the column 'who'; .* or a column called label"),
+        (
+            ["x,who,what", "1,a,b"],
+            "'a' in line 2 of the column 'who'; .* or a column called label; encode .* or drop it",
+        ),
         (["x,who,label", "1,a,b"], "'a' in line 2 of the column 'who'"),
         (["label", "oak", "elm"], "no columns of numbers beside label"),
         (["x,label", '1,"oak'], "is not a readable CSV file"),

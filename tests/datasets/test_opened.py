@@ -253,7 +253,10 @@ def test_nan_is_named_by_file_and_row(tmp_path):
         ),
         ({"a": [1, 2, None]}, r"t\.parquet holds no value in row 2 of the column 'a'"),
         ({"a": [1.0, 2.0, np.nan]}, r"t\.parquet holds NaN or infinite values in row 2"),
-        ({"a": [1.0], "city": ["u"]}, r"t\.parquet has string in the column 'city'; expected numbers"),
+        (
+            {"a": [1.0], "city": ["u"]},
+            r"t\.parquet has string in the column 'city'; expected numbers, or .*; rename it",
+        ),
         ({"e": [["u"]]}, r"t\.parquet has list<.*string> in the column 'e'; expected numbers"),
         ({"label": ["u"]}, r"t\.parquet has no columns of numbers beside label"),
         ({"a": pa.array([], pa.float32())}, r"t\.parquet has no rows"),

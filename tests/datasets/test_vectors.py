@@ -1,6 +1,7 @@
 """Rows of numbers: the files they come in, what stays on disk, and one sentence for every mistake."""
 
 import builtins
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -155,6 +156,22 @@ def test_mistakes_in_a_parquet_table(tmp_path, columns, message):
         open_dataset(write_table(tmp_path / "rows.parquet", columns))
 
 
+def test_whole_numbers_as_labels_of_a_parquet_table(tmp_path):
+    """A table with a gap somewhere gets floats of its whole numbers; an array of them has the same classes."""
+    columns = {"a": [1.0, 2.0, 3.0], "label": [0.0, 1.0, 2.0]}
+    assert open_dataset(write_table(tmp_path / "rows.parquet", columns)).classes == ("0", "1", "2")
+    np.savez(tmp_path / "rows.npz", X=np.array([[1.0], [2.0], [3.0]]), y=np.array(columns["label"]))
+    assert open_dataset(tmp_path / "rows.npz").classes == ("0", "1", "2")
+    with pytest.raises(DataError, match="no label in"):
+        open_dataset(write_table(tmp_path / "rows.parquet", columns | {"label": [0.0, np.nan, 2.0]}))
+
+
+def test_what_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="pipe is neither a file nor a folder; save what it gives in a file"):
+        open_dataset(tmp_path / "pipe")
+
+
 def test_parquet_files_that_cannot_be_read(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"PAR1 and then nothing")
@@ -202,7 +219,7 @@ def test_objects_are_never_loaded(tmp_path):
         (ROWS.astype(str), NAMES, "expected numbers"),
         (np.where(ROWS == 7, np.nan, ROWS), NAMES, "NaN or infinite values in row 2"),
         (ROWS, ["oak"] * 4, "holds one class only, 'oak'"),
-        (ROWS, np.array([0.5, 1, 1, 0]), "not whole numbers"),
+        (ROWS, np.array([0.5, 1, 1, 0]), r"not whole numbers; .* names: save those as text, y\.astype\(str\)"),
         (ROWS, np.array([np.nan, 1, 1, 0]), "not whole numbers"),
         (ROWS, np.array([np.inf, 1, 1, 0]), "not whole numbers"),
         (

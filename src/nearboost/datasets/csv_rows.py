@@ -94,5 +94,9 @@ def _no_number(file: Path, number: int, name: str, text: str) -> DataError:
         return DataError(
             f"{file} has no value in line {number} of the column {name!r}; fill it in, or drop the line."
         )
-    cure = "write decimals with a point" if _is_number(text.replace(",", ".")) else "or a column called label"
+    cure = (
+        "write decimals with a point"
+        if _is_number(text.replace(",", "."))
+        else "or a column called label; encode such a column as 0 and 1 for each value, or drop it"
+    )
     return DataError(f"{file} has {text!r} in line {number} of the column {name!r}; expected a number, {cure}.")

@@ -145,6 +145,8 @@ def open_dataset(
     place = Path(os.path.abspath(path))  # valid wherever a child process runs
     if not place.exists():
         raise DataError(f"{place} does not exist; give a folder of images, or a file of rows with its labels.")
+    if not place.is_file() and not place.is_dir():
+        raise DataError(f"{place} is neither a file nor a folder; save what it gives in a file, such as rows.csv.")
     if layout == "auto":
         layout = next(name for name, known in LAYOUTS.items() if known.fits(place))
     found = LAYOUTS[layout].read(place)

@@ -50,7 +50,7 @@ class ParquetRows:
         with self._open() as parquet:
             names = [name for name in parquet.schema_arrow.names if name.lower() in called]
             read = parquet.read(columns=names)
-        columns = {name.lower(): ["" if v is None else str(v) for v in read[name].to_pylist()] for name in names}
+        columns = {name.lower(): [_as_word(value) for value in read[name].to_pylist()] for name in names}
         return LabelTable(Path(self.name), columns)
 
     @contextmanager
@@ -61,6 +61,17 @@ class ParquetRows:
                 yield opened
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(f"{self.name} is not a readable Parquet file ({first_line(error)}).") from error
+
+
+def _as_word(value: Any) -> str:
+    """As text: whole numbers alike whatever type they have, and nothing for what is missing.
+
+    >>> _as_word(2.0), _as_word(2), _as_word(0.5), _as_word(float("nan"))
+    ('2', '2', '0.5', '')
+    """
+    if value is None or value != value:
+        return ""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 class FragmentRows:
@@ -113,8 +124,8 @@ def number_type(name: str, fields: Sequence[Any]) -> np.dtype[Any]:
         kind = innermost(field.type)
         if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
             raise DataError(
-                f"{name} has {field.type} in the column {field.name!r}; expected numbers, or label, part or "
-                "group: drop it."
+                f"{name} has {field.type} in the column {field.name!r}; expected numbers, or a column called "
+                "label, part or group; rename it, encode it as 0 and 1 for each value, or drop it."
             )
         found.append(np.uint8 if types.is_boolean(kind) else kind.to_pandas_dtype())
     return np.result_type(*found)

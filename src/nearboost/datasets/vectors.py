@@ -220,7 +220,10 @@ def _as_classes(file: Path, labels: NDArray[Any]) -> tuple[NDArray[Any], tuple[s
         )
     if labels.dtype.kind == "f":
         if not (np.array_equal(labels, np.rint(labels)) and (np.abs(labels) < MOST_LABEL).all()):  # NaN as well
-            raise DataError(f"{file} has labels that are not whole numbers; expected class numbers or names.")
+            raise DataError(
+                f"{file} has labels that are not whole numbers; expected class numbers, or names: save those as "
+                "text, y.astype(str)."
+            )
         labels = labels.astype(np.int64)
     try:
         return as_labels(np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels)
