@@ -1,5 +1,7 @@
 """Tables as .csv files: what they may look like, and one sentence for every mistake."""
 
+import errno
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,14 @@ def test_a_mistake_is_told_in_one_sentence(tmp_path, lines, said):
 def test_text_that_is_not_utf_8_is_told(tmp_path):
     with pytest.raises(DataError, match="save it as UTF-8"):
         open_dataset(written(tmp_path, ["x,label", "1,Flieder", "2,Föhre"], encoding="latin-1"))
+
+
+def test_a_table_that_may_not_be_read(tmp_path, monkeypatch):
+    path = written(tmp_path, LINES)
+
+    def denied(*given, **named):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("builtins.open", denied)
+    with pytest.raises(DataError, match=r"cannot be read \(Permission denied\); check its permissions\.$"):
+        open_dataset(path)

@@ -107,7 +107,9 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             file.seek(0)
             reader = csv.reader(file, delimiter=separator, strict=True)
             yield from ((reader.line_num, line) for line in reader if line)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
+    except UnicodeDecodeError as error:
         raise DataError(f"{path} cannot be read as UTF-8 text ({error}); save it as UTF-8.") from error
     except csv.Error as error:
         raise DataError(f"{path} is not a readable CSV file ({error}).") from error
