@@ -369,7 +369,8 @@ X, Y = blobs()
         (X, np.where(Y == 0, np.nan, Y), {}, "row 0 has no label"),
         (X, Y.astype(object), {}, r"give y\.astype\(int\)"),
         (X, np.column_stack([Y, Y]), {}, "one classifier per column"),
-        (X, np.eye(3, dtype=int)[Y], {}, "N3Classifier takes several"),
+        (X, np.eye(3, dtype=int)[Y], {}, r"argmax\(axis=1\)"),
+        (X, 1 - np.eye(3, dtype=int)[Y], {}, "N3Classifier takes several"),
     ],
 )
 def test_bad_input(rows, labels, more, said):
