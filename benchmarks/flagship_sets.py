@@ -3,8 +3,7 @@
 Settings of NearBoost were looked at on FAMILIAR. Of LESS_FAMILIAR the pixels of Yale B and of the signs were
 run once after that; ORL and Caltech had been looked at once before, without a change because of them, and a
 larger cut of the signs had led to the bound on multinomial regression; a still larger one came when all had been
-decided. FRESH were first touched when all had
-been decided, and run once.
+decided. FRESH were first touched when all had been decided, and nothing was changed because of them.
 """
 
 from collections.abc import Callable

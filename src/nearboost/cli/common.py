@@ -118,7 +118,8 @@ def echo(text: str) -> None:
 
 def echo_json(result: Any) -> None:
     """A result for programs."""
-    whole = sys.stdout.encoding.lower().startswith("utf")  # of others, `unfailing_output` would break the JSON
+    encoding = sys.stdout.encoding or "utf-8"  # a buffer of text has none
+    whole = encoding.lower().startswith("utf")  # of others, `unfailing_output` would break the JSON
     echo(json.dumps(result, indent=2, ensure_ascii=not whole, allow_nan=False))
 
 

@@ -20,8 +20,6 @@ from nearboost.cli.common import (
     without_name,
 )
 
-TABLES = ("labels.csv", "y.csv", "metadata.csv")  # with labels of the rows or images in a folder
-
 Write = Callable[[Any, Any], None]  # of a `Prediction` and its table
 
 
@@ -112,10 +110,13 @@ def check_output_name(out: Path | None, *, force: bool, top: int, reject_below: 
 
 def check_is_no_input(out: Path | None, inputs: list[Path]) -> None:
     """Refuse to replace what is asked about, also with --force."""
+    from nearboost.datasets.folders import METADATA
+    from nearboost.datasets.vectors import LABEL_FILES
+
     if out is None or not out.exists():
         return
+    rows_or_labels = out.suffix.lower() != ".csv" or out.name.lower() in (*LABEL_FILES, METADATA)
     for path in filter(Path.exists, inputs):
-        rows_or_labels = out.suffix.lower() != ".csv" or out.name.lower() in TABLES
         if out.samefile(path) or (path.is_dir() and rows_or_labels and out.parent.samefile(path)):
             raise UsageError(f"{out} belongs to what is asked about; give another name with --out.")
 
