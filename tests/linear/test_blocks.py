@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array, hstack, random_array
 
 from linear.problems import noisy_classes
+from nearboost.base import threads
 from nearboost.base.rows import MappedRowSource, RowSource
 from nearboost.linear import moments
 from nearboost.linear.moments import (
@@ -153,6 +154,18 @@ def test_leading_eigenpairs_of_many_features(monkeypatch):
     np.testing.assert_allclose(np.diag(vectors.T @ moment.matrix @ vectors), values, rtol=1e-9)
     largest = largest_eigenvalue(moment, np.ones(300), np.zeros(300))
     assert 0.95 < largest <= 1.0 + 1e-12
+
+
+def test_products_with_the_second_moment_do_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(threads, "WORTH_THREADS", 1)
+    monkeypatch.setattr(moments, "LINES_AT_ONCE", 50)
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(330, 330))
+    one, several = (MatrixMoment(matrix, np.dtype(np.float32), n_jobs) for n_jobs in (1, 3))
+    for directions in (rng.normal(size=(330, 7)).astype(np.float32), rng.normal(size=330)):
+        product = several.times(directions)
+        np.testing.assert_array_equal(product, one.times(directions))
+        np.testing.assert_allclose(product, matrix @ directions, rtol=0, atol=1e-4)
 
 
 def test_wide_sparse_rows():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devices import needs_torch, on_devices
+from devices import needs_torch, on_devices, on_gpu
 from nearboost.base.device import open_device
 from nearboost.neighbors import NeighborSearch, gpu_parts, halves
 from nearboost.neighbors.gpu import EXACT_PRODUCTS
@@ -408,6 +408,26 @@ def test_lists_are_merged_as_far_as_there_is_room(monkeypatch):
     assert_same(search_on("torch:cpu", X, memory=memory).graph(k), (expected.indices, expected.distances))
     assert merged
     assert max(merged) * gpu_parts.BYTES_OF_A_LISTED_PAIR < memory / 16
+
+
+@pytest.mark.parametrize("kind", ["array", "tensor"])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("shape", "k", "memory"),
+    [((60_000, 64), 9, 1e9), ((60_000, 64), 9, 1e8), ((30_000, 32), 300, 2e8), ((20_000, 1024), 9, 5e8)],
+)
+@pytest.mark.parametrize("device", [pytest.param("gpu", marks=on_gpu)])
+def test_a_gpu_gives_no_more_than_memory(device, shape, k, memory, metric, kind):
+    """Beside tensors that were there before."""
+    import torch
+
+    X = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    if kind == "tensor":
+        X = torch.from_numpy(X).to(open_device(device))
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    search_on(device, X, metric, memory).graph(k)
+    assert torch.cuda.max_memory_allocated() - before <= memory
 
 
 def test_products_are_exact_until_the_last_search_ends():

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nearboost.base.rows import Block, RowSource
-from nearboost.base.threads import count_threads, map_in_threads
+from nearboost.base.threads import count_threads, count_useful_threads, map_in_threads
 from nearboost.linear import tensors
 
 ROWS_AT_ONCE = 2048  # fixed, as sums depend on it in their last digits
+LINES_AT_ONCE = 512  # of a matrix that directions are multiplied by; fixed as well
 SMALL = 1024  # up to so many features a full decomposition is faster than a search for the leading part
 ROUNDS, SPARE = 3, 0.1  # of the search: products with the matrix, and directions beyond those asked for
 HESSIAN_SAMPLES = 10_000  # unless given
@@ -40,14 +41,22 @@ class Moment(Protocol):
 
 
 class MatrixMoment:
-    """The matrix itself; products are made in the precision of ``dtype``."""
+    """The matrix itself; products are made in the precision of ``dtype``, some lines at a time in each thread."""
 
-    def __init__(self, matrix: NDArray[np.float64], dtype: np.dtype[Any]) -> None:
-        self.matrix, self.n_features, self.dtype = matrix, len(matrix), dtype
+    def __init__(self, matrix: NDArray[np.float64], dtype: np.dtype[Any], n_jobs: int | None = 1) -> None:
+        self.matrix, self.n_features, self.dtype, self.n_jobs = matrix, len(matrix), dtype, n_jobs
         self._factor = matrix.astype(dtype, copy=False)
 
     def times(self, directions: NDArray[Any]) -> NDArray[Any]:
-        return self._factor @ directions
+        product = np.empty(directions.shape, dtype=np.result_type(self._factor, directions))
+
+        def fill(start: int) -> None:
+            lines = slice(start, start + LINES_AT_ONCE)
+            np.matmul(self._factor[lines], directions, out=product[lines])
+
+        threads = count_useful_threads(self.n_jobs, self.n_features * directions.size)
+        map_in_threads(fill, range(0, self.n_features, LINES_AT_ONCE), threads)
+        return product
 
     def diagonal(self) -> NDArray[np.float64]:
         return np.diag(self.matrix)
@@ -120,13 +129,14 @@ def measure_moment(
     pieces = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(sample), ROWS_AT_ONCE)]
     if device is not None:
         parts = [sample[piece] for piece in pieces], [shares[piece] for piece in pieces]
-        return MatrixMoment(tensors.second_moment(rows, *parts, dtype, scale, intercept, device), dtype), scale
+        total = tensors.second_moment(rows, *parts, dtype, scale, intercept, device)
+        return MatrixMoment(total, dtype, n_jobs), scale
     total = np.zeros((width, width))
     threads = count_threads(n_jobs)
     for first in range(0, len(pieces), threads):  # no more products at a time than threads
         for square in map_in_threads(product, pieces[first : first + threads], threads):
             total += square
-    return MatrixMoment(total, dtype), scale
+    return MatrixMoment(total, dtype, n_jobs), scale
 
 
 def warn_of_few(n_rows: int, wanted: int, memory: float) -> None:
@@ -172,7 +182,7 @@ def standardize(moment: Moment, intercept: bool) -> tuple[Moment, NDArray[np.flo
         scale = spreads(about_zero, centre, moment.dtype)
         for row, c, s in zip(matrix, centre, scale, strict=False):  # the constant stays as it is
             row[:n_features] = (row[:n_features] - c * centre) / (s * scale)
-        return MatrixMoment(matrix, moment.dtype), centre, scale
+        return MatrixMoment(matrix, moment.dtype, moment.n_jobs), centre, scale
     assert isinstance(moment, SampleMoment)
     sample = moment.sample
     if issparse(sample):

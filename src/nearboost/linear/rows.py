@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from nearboost.base.device import is_tensor
 from nearboost.base.rows import RowSource, check_rows
-from nearboost.problem.held_out import FEW_ROWS, deal_parts, join_equal_rows, mark_rows
+from nearboost.problem.held_out import FEW_ROWS, deal_parts, distinct, join_equal_rows, mark_rows
 from nearboost.problem.targets import Coding, Labels, find_coding, unique_values
 
 MARKED_AT_ONCE = 2**24  # bytes of rows that are marked at once
@@ -52,7 +52,7 @@ class Problem:
         """The groups joined where they have equal rows; as they are where no row is there twice."""
         blocks = self.rows.only(self.ids).blocks(MARKED_AT_ONCE)
         marks = np.concatenate([mark_rows(block) for _, block in blocks])
-        return groups if len(np.unique(marks)) == len(marks) else join_equal_rows(marks, groups)
+        return groups if len(distinct(marks)) == len(marks) else join_equal_rows(marks, groups)
 
     def only(self, ids: NDArray[np.int64]) -> "Problem":
         """The problem of some of the rows."""

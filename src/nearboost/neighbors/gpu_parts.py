@@ -16,6 +16,7 @@ LEAST_QUERIES, LEAST_ROWS = 32, 1024
 EVEN = 128  # sides of larger tiles are multiples of it, as units for products of matrices like them
 WIDE = 3  # sides of a tile of products alone: room is left to score a square of it
 BYTES_OF_A_SCORE = 18  # of a tile: halves twice, float32, a mask, and what selecting takes
+FEWEST_PROPOSED = 16
 NUMBERS_OF_A_QUERY = 4  # in float64, for each feature
 NUMBERS_OF_A_PAIR = 3
 BYTES_OF_A_LISTED_PAIR = 256  # its numbers, its sum, and what sorting takes; as many may wait, or be in lists
@@ -125,6 +126,16 @@ class Queries:
         return rounded_up(farthest - shares + 2.0**-50 * (farthest + shares.abs()))
 
     @property
+    def n_listed(self) -> int:
+        """How many rows a list has."""
+        return int(self.rows.shape[1])
+
+    @property
+    def n_proposed(self) -> int:
+        """How many rows of a tile are proposed to a query that has no limit yet."""
+        return max(FEWEST_PROPOSED, 2 * self.n_listed + 2)
+
+    @property
     def waiting(self) -> Tensor:
         """Who has no limit yet: its list is not full, or it has no bound."""
         return self.limits >= NO_LIMIT
@@ -143,13 +154,13 @@ class Queries:
         sums, rows = torch.cat([self.sums[which], sums], 1), torch.cat([self.rows[which], rows], 1)
         rows, order = rows.sort(dim=1, stable=True)
         sums, order = sums.gather(1, order).sort(dim=1, stable=True)
-        k = self.rows.shape[1]
+        k = self.n_listed
         self.sums[which], self.rows[which] = sums[:, :k], rows.gather(1, order)[:, :k]
         self.limits[which] = self._limits(which)
 
     def keep_pairs(self, lines: Tensor, sums: Tensor, rows: Tensor, most: int) -> None:
         """The same for pairs of a query and a row, in any order and number; lists of ``most`` rows at a time."""
-        torch, k = import_torch(), self.rows.shape[1]
+        torch, k = import_torch(), self.n_listed
         last, number = self.sums[lines, -1], self.rows[lines, -1]
         nearer = (sums < last) | ((sums == last) & (rows < number))
         pairs = lines[nearer], sums[nearer], rows[nearer]

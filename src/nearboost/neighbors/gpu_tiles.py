@@ -16,7 +16,6 @@ from nearboost.neighbors.halves import Bounds, scores_of
 from nearboost.neighbors.near import Side
 from nearboost.neighbors.ruler import NO_ROW
 
-FEWEST_PROPOSED = 16
 WORTH_MEASURING = 2**19  # pairs
 IN_ORDER = 128  # rows that are measured at a time where the proposed ones did not do
 NEIGHBOURING = 32  # columns that their least score stands for while the least of a tile are looked for
@@ -55,8 +54,8 @@ class Offering:
         if bool(waiting.any()):
             for part in self._parts(tile, mutual):
                 which = waiting[part.queries].nonzero()[:, 0]
-                if len(which):
-                    self._propose(block, queries, part, which)
+                for some in cut(len(which), self.room.listed // (queries.n_listed + queries.n_proposed)):
+                    self._propose(block, queries, part, which[some])
 
     def finish(self, block: Block, queries: Queries) -> None:
         """Measure the pairs that wait, and keep the nearest."""
@@ -116,7 +115,7 @@ class Offering:
         scores = scores_of(products.contiguous(), self.bounds.factor, block.shadow.shares[tile.columns])
         if self.crowded:
             scores.masked_fill_(~self._allowed(block, queries, everyone[:, None], tile.columns), np.inf)
-        values, proposed = smallest(scores, max(FEWEST_PROPOSED, 2 * queries.rows.shape[1] + 2))
+        values, proposed = smallest(scores, queries.n_proposed)
         near = queries.wanted(everyone, values, proposed + first)
         self._offer(block, queries, everyone, proposed + at, near)
         # Where the last of the proposed may be wanted, those after it may be as well.

@@ -123,7 +123,7 @@ def rounded_down(numbers: Tensor) -> Tensor:
     """float64 numbers in float32, never larger."""
     torch = import_torch()
     singles = numbers.float()
-    return torch.where(singles > numbers, singles.nextafter(singles.new_tensor(-np.inf)), singles)
+    return torch.where(singles > numbers, singles.nextafter(singles.new_full((), -np.inf)), singles)
 
 
 def rounded_up(numbers: Tensor) -> Tensor:
