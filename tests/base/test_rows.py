@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
 
-from nearboost.base.rows import BYTES_AT_ONCE, LARGE_PAGE, MappedRowSource, RowSource, row_source
+from nearboost.base import maps
+from nearboost.base.maps import BYTES_AT_ONCE, LARGE_PAGE
+from nearboost.base.rows import MappedRowSource, RowSource, row_source
 
 X = np.random.default_rng(0).integers(-50, 50, (900, 6))
+
+
+@pytest.fixture(params=["file", "pages"])
+def way(request, monkeypatch):
+    """How maps are read: from their file, or, where the system does not tell which that is, from their pages."""
+    if request.param == "pages":
+        monkeypatch.setattr(maps, "_path_of", lambda _: None)
+    return request.param
 
 
 def mapped(folder, array, mode="r"):
@@ -16,11 +26,17 @@ def mapped(folder, array, mode="r"):
     [(np.float16, np.float32), (np.float32, np.float32), (np.float64, np.float64), (np.int8, np.float64)],
 )
 @pytest.mark.parametrize("kind", ["memory", "r", "c"])
-def test_rows_come_as_the_numbers_they_are(dtype, read, kind, tmp_path):
+def test_rows_come_as_the_numbers_they_are(dtype, read, kind, way, tmp_path):
     given = X.astype(dtype) if kind == "memory" else mapped(tmp_path, X.astype(dtype), kind)
     rows = row_source(given)
     assert isinstance(rows, MappedRowSource) == (kind != "memory")
-    for some in (np.arange(900), np.arange(30, 60), np.array([0, 5, 6, 500, 899]), np.arange(0, 900, 2)):
+    for some in (
+        np.arange(900),
+        np.arange(30, 60),
+        np.array([0, 5, 6, 500, 899]),
+        np.arange(0, 900, 2),
+        np.arange(0),
+    ):
         block = rows.take(some)
         assert block.dtype == read
         np.testing.assert_array_equal(block, X[some])
@@ -34,13 +50,13 @@ def test_blocks_are_all_rows_in_order():
     assert len(list(RowSource(X).blocks(1))) == 900
 
 
-def test_views_of_a_map_are_read_as_maps(tmp_path):
+def test_views_of_a_map_are_read_as_maps(way, tmp_path):
     rows = row_source(np.asarray(mapped(tmp_path, X.astype(np.float32)))[100:, ::-1])
     assert isinstance(rows, MappedRowSource)
     np.testing.assert_array_equal(rows.take(np.array([0, 7, 8])), X[[100, 107, 108], ::-1])
 
 
-def test_some_rows_come_in_the_order_asked_for(tmp_path):
+def test_some_rows_come_in_the_order_asked_for(way, tmp_path):
     numbers = np.random.default_rng(1).permutation(900)[:300]
     for rows in (RowSource(X), row_source(mapped(tmp_path, X))):
         some = rows.only(numbers)
@@ -57,7 +73,7 @@ def test_pages_of_columns_are_given_back(tmp_path):
     assert resident_file_pages() - before < BYTES_AT_ONCE // 4
 
 
-def test_nan_of_a_map_is_named_by_its_row(tmp_path):
+def test_nan_of_a_map_is_named_by_its_row(way, tmp_path):
     bad = X.astype(np.float16)
     bad[700, 3] = np.nan
     rows = row_source(mapped(tmp_path, bad))
@@ -66,7 +82,7 @@ def test_nan_of_a_map_is_named_by_its_row(tmp_path):
         rows.take(np.arange(1, 900, 3))
 
 
-def test_pages_are_given_back(tmp_path):
+def test_no_pages_stay(way, tmp_path):
     """A file of several blocks, read whole: what stays of it in memory is none of its pages."""
     array = np.ones((4, BYTES_AT_ONCE // 8), dtype=np.float64)
     rows = row_source(mapped(tmp_path, array))
@@ -82,9 +98,11 @@ def test_rows_from_all_over_a_file_come_from_few_large_pages_at_a_time(tmp_path,
     numbers = np.unique(np.r_[np.arange(0, 2000, 20), 700:720, 1999])
     array[:, 0] = np.arange(2000)
     parts = []
-    monkeypatch.setattr("nearboost.base.rows.give_back_pages", parts.append)
+    monkeypatch.setattr(maps, "_path_of", lambda _: None)
+    monkeypatch.setattr("nearboost.base.maps.give_back_pages", parts.append)
     rows = row_source(np.load(tmp_path / "X.npy", mmap_mode="r"))
     np.testing.assert_array_equal(rows.take(numbers)[:, 0], numbers)
+    assert parts
     assert sum(len(part) for part in parts) < 2000  # nothing twice, nothing between the parts
     for part in parts:
         own = numbers[(numbers >= part[0, 0]) & (numbers <= part[-1, 0])]
@@ -97,7 +115,7 @@ def resident_file_pages():
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("RssFile"))
 
 
-def test_half_precision_as_it_is_stored(tmp_path):
+def test_half_precision_as_it_is_stored(way, tmp_path):
     halves = X[:50].astype(np.float16)
     np.save(tmp_path / "halves.npy", halves)
     for rows in (halves, np.load(tmp_path / "halves.npy", mmap_mode="r")):

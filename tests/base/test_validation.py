@@ -16,6 +16,7 @@ from nearboost.base.validation import (
     check_positive,
     check_whole,
     check_wholes,
+    first_not_finite,
     float_type,
     validate_rows,
 )
@@ -118,6 +119,21 @@ def test_rows_with_gaps_are_named(value, kind):
         ValueError, match=f"^X contains {kind} in row 4,321, feature 2; fill in .* leave such rows out.$"
     ):
         validate_rows(KNNClassifier(), X)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [3, 3000])  # looked at one by one, and by sums or bits
+def test_the_first_row_that_is_not_finite(n_rows, dtype):
+    largest = np.finfo(dtype).max
+    block = np.full((n_rows, 10), largest, dtype=dtype)
+    block[:, ::2] = -largest
+    assert first_not_finite(block) is None
+    assert first_not_finite(np.abs(block)) is None  # whose sum is no number
+    for bad in (np.nan, -np.nan, np.inf, -np.inf):
+        block[n_rows // 2, 7] = bad
+        assert first_not_finite(block) == n_rows // 2
+        assert first_not_finite(block[:, ::-1]) == n_rows // 2
+    assert first_not_finite(block[:0]) is None
 
 
 def test_a_number_of_rows_or_a_share_of_them():

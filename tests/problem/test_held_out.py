@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from nearboost.base import threads
+from nearboost.kernels import search as kernels
 from nearboost.problem import held_out
 from nearboost.problem.calibration import calibrate, log_losses
 from nearboost.problem.held_out import (
@@ -11,6 +13,8 @@ from nearboost.problem.held_out import (
     deal_cross_folds,
     deal_folds,
     deal_parts,
+    distinct,
+    distinct_pairs,
     find_seed,
     mark_rows,
     spread_folds,
@@ -115,6 +119,47 @@ def test_marks_of_sparse_rows_are_of_their_values():
     for marks in (mark_rows(dense), mark_rows(sparse)):
         assert (marks[0], marks[3]) == (marks[1], marks[4])
         assert len(np.unique(marks)) == 3
+
+
+def test_marks_do_not_depend_on_threads(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(1000, 5)).astype(np.float16)
+    X[700] = X[3]
+    marks = mark_rows(X)
+    monkeypatch.setattr(threads, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "NUMBERS_AT_ONCE", 64)
+    np.testing.assert_array_equal(mark_rows(X, 3), marks)
+    assert marks[700] == marks[3]
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 7, 33])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, "int8 file"])
+@pytest.mark.parametrize("collide", [False, True])
+def test_equal_rows_are_found(collide, dtype, n_features, monkeypatch, tmp_path):
+    """Also where all rows look as if they were equal; −0 is 0."""
+    monkeypatch.setattr(threads, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "NUMBERS_AT_ONCE", 2 * 64 * n_features)
+    if collide:
+        monkeypatch.setattr(kernels, "fingerprint", lambda rows, minus_zero, found: found.fill(7))
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (300, n_features)) if n_features < 7 else rng.integers(-50, 50, (300, n_features))
+    X[250:] = X[:50]
+    if dtype == "int8 file":
+        np.save(tmp_path / "X.npy", X.astype(np.int8))
+        rows = np.load(tmp_path / "X.npy", mmap_mode="r")
+    else:
+        rows = X.astype(dtype)
+        rows[280:] *= np.where(rows[280:] == 0, -1, 1)
+    first = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(whole_groups(rows, None, 2), first[1][first[2].ravel()])
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 200])
+def test_distinct_values_and_pairs(n_rows):
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(-3, 4, n_rows), rng.choice(["a", "b", "c"], n_rows)
+    np.testing.assert_array_equal(distinct(first), np.unique(first))
+    pairs = list(zip(*distinct_pairs(first, second), strict=True))
+    assert pairs == sorted(set(zip(first, second, strict=True)))
 
 
 def test_rows_that_differ_are_held_out_as_before():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import reserve, whole_file
-from nearboost.base.rows import give_back_pages
+from nearboost.base.maps import give_back_pages
 from nearboost.base.validation import check_map, find_map
 
 

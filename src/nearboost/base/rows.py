@@ -4,11 +4,9 @@ Who reads this way never holds a mapped file in memory as a whole, and takes flo
 comes as float32, which holds them exactly.
 """
 
-import mmap
 import sys
 from collections.abc import Iterator
 from copy import copy
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,13 +14,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
 from nearboost.base.device import Tensor, import_torch, is_tensor, place_tensor, to_device
-from nearboost.base.validation import check_labels, check_map, find_map, is_mapped, validate_rows
+from nearboost.base.maps import BYTES_AT_ONCE, read_map
+from nearboost.base.validation import (
+    check_labels,
+    check_map,
+    first_not_finite,
+    follow_one_another,
+    is_mapped,
+    validate_rows,
+)
 
 Block = Any  # dense or CSR rows
-
-BYTES_AT_ONCE = 2**24  # of a mapped file, before its pages are given back
-FEW_NUMBERS = 2**14  # looked at one by one; of more, a sum tells sooner
-LARGE_PAGE = 2**21  # of a file, which the system may map around each place that is read
 
 
 class RowSource:
@@ -214,61 +216,25 @@ class TensorSource(RowSource):
 
 
 class MappedRowSource(RowSource):
-    """Rows of a memory-mapped file. What is read is copied, and its pages are given back at once.
+    """Rows of a memory-mapped file. What is read is copied, and no page of the map stays in memory.
 
-    Mapped pages count as the process's own memory until then. Values are looked at as they are read, because a
-    search for NaN beforehand would read the whole file once more.
+    Values are looked at as they are read, because a search for NaN beforehand would read the whole file once more.
     """
 
     lie_in_memory = False
 
-    def __init__(self, X: NDArray[Any]) -> None:
-        super().__init__(X)
-        self._row_bytes = max(X.itemsize * X.shape[1], abs(X.strides[0]))
-
     def take(self, rows: NDArray[np.integer]) -> Block:
         """A copy of some rows, given in rising order."""
-        check_map(self.X)
         block = np.empty((len(rows), self.n_features), dtype=self.dtype)
-        for part in self._parts(rows):
-            block[part] = super().take(rows[part])
-            give_back_pages(self.X[rows[part][0] : rows[part][-1] + 1])
+        read_map(self.X, rows, block)
         self._check_finite(block, rows)
         return block
-
-    def _parts(self, rows: NDArray[np.integer]) -> Iterator[slice]:
-        """As many of the rows at a time as lie in few large pages."""
-        if not len(rows):
-            return
-        if (int(rows[-1]) - int(rows[0]) + 1) * self._row_bytes <= BYTES_AT_ONCE:
-            yield slice(0, len(rows))
-            return
-        first = rows.astype(np.int64) * self._row_bytes // LARGE_PAGE
-        last = ((rows.astype(np.int64) + 1) * self._row_bytes - 1) // LARGE_PAGE
-        fresh = np.maximum(first, np.append(-1, last[:-1]) + 1)  # the first page that no row before has touched
-        part_of = (np.cumsum(last + 1 - fresh) - 1) // (BYTES_AT_ONCE // LARGE_PAGE)
-        cuts = np.flatnonzero(np.diff(part_of)) + 1
-        for start, stop in pairwise([0, *cuts.tolist(), len(rows)]):
-            yield slice(start, stop)
 
     def _check_finite(self, block: Block, rows: NDArray[np.integer]) -> None:
         place = first_not_finite(block)
         if place is not None:
             cure = overflown(self.X, block[place]) or "remove or fill such rows"
             raise ValueError(f"Row {rows[place]} of the mapped file contains NaN or infinity; {cure}.")
-
-
-def first_not_finite(block: Block) -> int | None:
-    """The first of some dense rows that holds NaN or infinity; None if none does."""
-    if block.size <= FEW_NUMBERS:
-        if np.isfinite(block).all():
-            return None
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(block.sum(dtype=np.float64)):  # no array of flags
-                return None
-    finite = np.isfinite(block).all(axis=1)
-    return None if finite.all() else int(np.argmin(finite))
 
 
 def check_matrix(X: Any) -> None:
@@ -304,28 +270,11 @@ def overflown(X: NDArray[Any], row: NDArray[Any]) -> str:
     return "half values overflow beyond 65,504, so divide rows before they become float16"
 
 
-def give_back_pages(part: NDArray[Any]) -> None:
-    """Unmap the pages of a part of a mapped file; whoever reads or writes there maps them again."""
-    opened = find_map(part)
-    # A private map ("c") keeps its changes in those pages: it must not lose them.
-    if opened is None or opened.mode == "c" or not hasattr(mmap, "MADV_DONTNEED") or not part.size:
-        return
-    pages: mmap.mmap = opened._mmap  # type: ignore[attr-defined]
-    low, high = np.lib.array_utils.byte_bounds(part)
-    begin = np.frombuffer(pages, dtype=np.uint8).ctypes.data
-    first = (low - begin) // mmap.PAGESIZE * mmap.PAGESIZE
-    pages.madvise(mmap.MADV_DONTNEED, first, high - begin - first)
-
-
 def read_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type that rows are read as."""
     if dtype in (np.float32, np.float64):
         return np.dtype(dtype)
     return np.dtype(np.float32 if dtype == np.float16 else np.float64)
-
-
-def follow_one_another(rows: NDArray[np.integer]) -> bool:
-    return len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
 
 
 def row_source(X: Any) -> RowSource:

@@ -19,6 +19,8 @@ from threadpoolctl import ThreadpoolController
 from nearboost.base.progress import Advance, silent
 
 WORTH_THREADS = 2**22  # multiplications; with fewer, starting threads would take most of the time
+NUMBERS_AT_ONCE = 2**23  # of rows that are read once, by all threads together
+READERS = 8  # threads that read as fast as more of them would
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -84,6 +86,19 @@ def map_in_threads(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def map_parts(work: Callable[[slice], Result], shape: tuple[int, int], n_jobs: int | None) -> list[Result]:
+    """What ``work`` makes of rows that follow one another, from the first of all rows to the last.
+
+    For work that takes little longer than reading the rows: parts are as large as the threads have room for
+    together, so results must not depend on where rows are cut.
+    """
+    n_rows, n_features = shape
+    threads = min(READERS, count_useful_threads(n_jobs, n_rows * n_features))
+    size = max(1, NUMBERS_AT_ONCE // (threads * max(1, n_features)))
+    parts = [slice(start, min(start + size, n_rows)) for start in range(0, max(1, n_rows), size)]
+    return map_in_threads(work, parts, threads if len(parts) > 1 else 1)
 
 
 @cache

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from nearboost.base.errors import UsageError
+from nearboost.base.threads import map_parts
 
+FLOATS = (np.float16, np.float32, np.float64)
+FEW_NUMBERS = 2**14  # looked at one by one; of more, a sum tells sooner
+INFINITE_HALF, INFINITE_BELOW = 0x7C00, 0xFC00  # the bits of half infinities, and beyond them those of what is NaN
 _ROWS_AT_ONCE = 4096
 
 
@@ -23,9 +27,8 @@ def float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
     return np.float32 if np.can_cast(dtype, np.float32) else np.float64
 
 
-# Reading what a mapped file no longer has ends the process (SIGBUS). So the file's size is compared with the map
-# before each block that is read: a file that was cut short is an error, and ends the process only where that
-# happens in the middle of a block.
+# Touching a page that a mapped file no longer has ends the process (SIGBUS). So the file's size is compared with
+# the map before each block that is read, and most blocks are read from the file itself (`base.maps`).
 def find_map(X: Any) -> np.memmap | None:
     """The memory map that an array is, or is a view of."""
     while isinstance(X, np.ndarray):
@@ -46,13 +49,27 @@ def check_map(X: Any) -> None:
     if found is None:
         return
     opened: mmap.mmap = found._mmap  # type: ignore[attr-defined]
-    needed = found.offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY + len(opened)
     size = opened.size()  # of the open file, which may by now have another name, or none
-    if size < needed:
-        raise ValueError(
-            f"{found.filename or 'The mapped file'} was cut short after it was opened, to {size:,} of {needed:,} "
-            "bytes; restore it and open it again."
-        )
+    if size < map_offset(found) + len(opened):
+        refuse_cut_short(found, size)
+
+
+def map_offset(found: Any) -> int:
+    """Where in the file a map begins."""
+    return int(found.offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY)
+
+
+def refuse_cut_short(found: Any, size: int) -> None:
+    """Say that the file of a map has fewer bytes than the map."""
+    raise ValueError(
+        f"{found.filename or 'The mapped file'} was cut short after it was opened, to {size:,} of "
+        f"{map_offset(found) + len(found._mmap):,} bytes; restore it and open it again."
+    )
+
+
+def follow_one_another(rows: np.ndarray) -> bool:
+    """Whether numbers of rows are those of a slice."""
+    return len(rows) > 0 and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((np.diff(rows) == 1).all())
 
 
 def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks: Any) -> Any:
@@ -70,8 +87,11 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
         check_sparse(matrix)
     for labels in y:
         check_labels(labels)
+    floats = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in FLOATS and not is_mapped(X)
+    if floats:
+        checks["ensure_all_finite"] = False  # looked at below, and copied, in threads
     try:
-        return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
+        checked = validate_data(estimator, X, *y, copy=keep and not floats and not is_mapped(X), **checks)
     except ValueError as error:
         if str(error).startswith("Input X contains") and not hasattr(X, "toarray"):
             check_finite(X.to_numpy(float, na_value=np.nan) if hasattr(X, "iloc") else np.asarray(X))
@@ -83,6 +103,44 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
             cure = "give one label a row, such as np.asarray(y).argmax(axis=1) of columns of 0 and 1"
             raise ValueError(f"{str(error).rstrip('.')}; {cure}.") from None
         raise
+    if not floats:
+        return checked
+    rows = finite_rows(checked[0] if y else checked, X, keep, getattr(estimator, "n_jobs", None))
+    return (rows, *checked[1:]) if y else rows
+
+
+def finite_rows(rows: np.ndarray, given: np.ndarray, keep: bool, n_jobs: int | None) -> np.ndarray:
+    """Rows that were checked, which must be finite; a copy if they are to be kept and are still those given."""
+    taken = np.empty_like(rows, subok=False) if keep and np.may_share_memory(rows, given) else rows
+
+    def take(part: slice) -> None:
+        if taken is not rows:
+            taken[part] = rows[part]
+        if first_not_finite(taken[part]) is not None:
+            check_finite(given)
+            raise ValueError(
+                f"X contains numbers that are too large for {rows.dtype}; divide all rows by as much."
+            )
+
+    map_parts(take, rows.shape, n_jobs)
+    return taken
+
+
+def first_not_finite(block: np.ndarray) -> int | None:
+    """The first of some dense rows that holds NaN or infinity; None if none does."""
+    if block.size > FEW_NUMBERS and _surely_finite(block):
+        return None
+    finite = np.isfinite(block).all(axis=1)
+    return None if finite.all() else int(np.argmin(finite))
+
+
+def _surely_finite(block: np.ndarray) -> bool:
+    """Whether many numbers are finite, without an array of flags; may be False where large ones add up to more."""
+    if block.dtype == np.float16:  # which processors do not add up
+        largest, largest_below = block.view(np.int16).max(), block.view(np.uint16).max()
+        return bool(largest < INFINITE_HALF and largest_below < INFINITE_BELOW)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(block.sum()))
 
 
 def check_finite(X: np.ndarray) -> None:

@@ -198,7 +198,7 @@ class LeveragedNeighborsClassifier(ChangingMixin, LeveragedVote, ClassifierMixin
         needs_folds = self.calibration is not None or self.early_stopping
         folds, known = [], np.ones(len(data.X), dtype=bool)
         if needs_folds:
-            groups = whole_groups(data.X, data.groups)
+            groups = whole_groups(data.X, data.groups, self.n_jobs)
             folds = deal_folds(data.labels, groups, recipe.generator())
             if not data.labels.multilabel:  # from zero, whoever votes for a class has learned it from a third row
                 known = have_others(data.labels.classes(), groups, 1 if recipe.start == "vote" else 2)

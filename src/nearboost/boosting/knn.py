@@ -51,7 +51,7 @@ def judge_votes(
         return shares_of(votes_from_neighbors(found, len(X), weights), members)
 
     classes = members.indices.astype(np.int64)
-    return cross_fit(mark_rows(X), classes, number_groups(groups, len(X)), shares_by_others)
+    return cross_fit(mark_rows(X, search.rows.n_jobs), classes, number_groups(groups, len(X)), shares_by_others)
 
 
 class KNNClassifier(DecidingClassifierMixin, ClassifierMixin, Estimator):

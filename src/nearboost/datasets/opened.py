@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearboost.base.disk import check_folder, is_full
+from nearboost.base.maps import read_map
 from nearboost.base.outputs import npy_file
 from nearboost.base.progress import progress_bar
-from nearboost.base.rows import Block, MappedRowSource, RowSource, give_back_pages, overflown, read_type
-from nearboost.base.validation import check_map
+from nearboost.base.rows import Block, MappedRowSource, RowSource, overflown, read_type
 from nearboost.datasets.arrays import load_array
 from nearboost.datasets.dataset import DataError
 from nearboost.datasets.files import files_ending
@@ -52,10 +52,10 @@ class NpyRows:
     def batches(self, size: int) -> Iterator[NDArray[Any]]:
         """All rows in order, at most so many at a time."""
         for start in range(0, self.n_rows, size):
-            check_map(self.rows)
-            part = self.rows[start : start + size]
-            yield np.array(part)
-            give_back_pages(part)
+            numbers = np.arange(start, min(start + size, self.n_rows))
+            block = np.empty((len(numbers), self.n_features), dtype=self.dtype)
+            read_map(self.rows, numbers, block)
+            yield block
 
 
 class OpenedRows(RowSource):

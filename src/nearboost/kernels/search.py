@@ -16,6 +16,7 @@ L2, COSINE, L1 = 0, 1, 2
 N_LANES = 32
 # Bounds are looked at in chunks; shorter ones would be unrolled by the compiler instead of filling vectors.
 CHUNK = 64
+FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and of bits without a pattern
 
 
 @kernel
@@ -45,6 +46,30 @@ def euclidean_norms(X, units, norms):
     lanes = np.empty(N_LANES)
     for i in range(X.shape[0]):
         norms[i] = math.sqrt(measure(X[i], origin, units[i], L2, lanes)) * units[i]
+
+
+@kernel
+def fingerprint(rows, minus_zero, marks):
+    """A number for each row of floats, given as their bits: the same for equal rows, of which −0 equals 0.
+
+    Four chains, because each waits for its last product.
+    """
+    n_features = rows.shape[1]
+    for i in range(rows.shape[0]):
+        a = b = c = d = np.uint64(0)
+        for j in range(0, n_features - 3, 4):
+            a = (a ^ _zero_is_plain(rows[i, j], minus_zero)) * FACTOR
+            b = (b ^ _zero_is_plain(rows[i, j + 1], minus_zero)) * FACTOR
+            c = (c ^ _zero_is_plain(rows[i, j + 2], minus_zero)) * FACTOR
+            d = (d ^ _zero_is_plain(rows[i, j + 3], minus_zero)) * FACTOR
+        for j in range(n_features - n_features % 4, n_features):
+            a = (a ^ _zero_is_plain(rows[i, j], minus_zero)) * FACTOR
+        marks[i] = (((a * FACTOR) ^ b) * FACTOR ^ c) * FACTOR ^ d
+
+
+@kernel
+def _zero_is_plain(bits, minus_zero):
+    return np.uint64(0) if bits == minus_zero else np.uint64(bits)
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,12 @@ from nearboost.base.memory import free_memory
 from nearboost.base.rows import (
     check_matrix,
     check_tensor_rows,
-    first_not_finite,
     is_readable_map,
     refuse_row,
     row_source,
 )
-from nearboost.base.threads import count_useful_threads, map_in_threads
-from nearboost.base.validation import check_map, refuse_path, refuse_texts
+from nearboost.base.threads import count_useful_threads, map_in_threads, map_parts
+from nearboost.base.validation import check_map, first_not_finite, refuse_path, refuse_texts
 from nearboost.neighbors import lanes
 from nearboost.neighbors.ruler import Block, MeasuredQueries, Ruler, largest_values, row_norms
 
@@ -62,18 +62,25 @@ class MeasuredRows(Ruler):
         numbers = np.arange(0, len(X), self._sampled_every())
         super().__init__(metric, lowest, highest, self.source.take(numbers))
         if self.unit > 1.0:
-            sizes = np.concatenate([largest_values(rows) for _, rows in self.source.blocks(LOOK_BYTES)])
-            refuse_vanishing(sizes, metric, self.unit)
+            sizes = map_parts(lambda part: largest_values(self.source.part(part)), self.source.shape, n_jobs)
+            refuse_vanishing(np.concatenate(sizes), metric, self.unit)
 
     def _look(self, metric: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The limits of all features; norms are kept for the cosine."""
-        lowest, highest = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
         self.norms = np.empty(self.n_rows if metric == "cosine" else 0)
-        for start, rows in self.source.blocks(LOOK_BYTES):
+        lowest, highest = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
+        merging = Lock()
+
+        def look(part: slice) -> None:
+            rows = self.source.part(part)
             if metric == "cosine":
-                self.norms[start : start + len(rows)] = row_norms(rows, start)
-            np.minimum(lowest, rows.min(axis=0), out=lowest)
-            np.maximum(highest, rows.max(axis=0), out=highest)
+                self.norms[part] = row_norms(rows, part.start)
+            low, high = rows.min(axis=0), rows.max(axis=0)
+            with merging:
+                np.minimum(lowest, low, out=lowest)
+                np.maximum(highest, high, out=highest)
+
+        map_parts(look, self.source.shape, self.n_jobs)
         return lowest, highest
 
     def _sampled_every(self) -> int:
@@ -216,7 +223,7 @@ class TensorRows(Ruler):
         self.verbose = verbose
         self.memory = memory
         self.source = row_source(X)
-        blocks = list(self._blocks(LOOK_BYTES))
+        blocks = list(self._blocks(LOOK_BYTES if memory is None else min(LOOK_BYTES, memory / 16)))
         self.norms = np.empty(0)
         if metric == "cosine":
             self.norms = np.concatenate([lanes.row_norms(rows, start) for start, rows in blocks])
@@ -245,7 +252,7 @@ def refuse_vanishing(sizes: NDArray[np.float64], metric: str, unit: float) -> No
         )
 
 
-def as_rows(X: Any, method: str = "exact") -> Any:
+def as_rows(X: Any, method: str = "exact", n_jobs: int | None = 1) -> Any:
     """A matrix of finite numbers: C-contiguous float16, float32 or float64, or a mapped file as it is.
 
     Or a tensor, where it lies on the device that a method works on.
@@ -267,8 +274,11 @@ def as_rows(X: Any, method: str = "exact") -> Any:
         raise ValueError("Rows hold complex numbers, which have no order; give real and imaginary parts apart.")
     kept = X.dtype in (np.float16, np.float32, np.float64)
     rows = np.ascontiguousarray(X, dtype=X.dtype if kept else np.float64)
-    for start, block in row_source(rows).blocks(LOOK_BYTES):
-        place = first_not_finite(block)
+
+    def check(part: slice) -> None:
+        place = first_not_finite(rows[part])
         if place is not None:
-            refuse_row(start + place, rows[start + place])
+            refuse_row(part.start + place, rows[part.start + place])
+
+    map_parts(check, rows.shape, n_jobs)
     return rows

@@ -158,7 +158,7 @@ class NeighborSearch(CandidatesMixin):
         check_positive("memory", memory, optional=True)
         count_threads(n_jobs)
         X = place_tensor(X, method)
-        rows = as_rows(X, method)
+        rows = as_rows(X, method, n_jobs)
         if not len(rows):
             raise ValueError("There are no rows to search; give one at least.")
         if not rows.shape[1]:

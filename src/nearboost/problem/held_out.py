@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_random_state
 
-from nearboost.base.rows import BYTES_AT_ONCE, row_source
+from nearboost.base.rows import row_source
+from nearboost.base.threads import map_parts
 from nearboost.problem.calibration import calibrate, exact_matches, log_losses
 from nearboost.problem.targets import Labels, labels_from_classes
 
@@ -58,9 +59,9 @@ def spread_folds(
 
 def most_groups(labels: Labels, groups: NDArray[np.integer]) -> NDArray[np.int64]:
     """The groups of the class that is in most of them."""
-    pairs = np.unique(np.stack([labels.classes(), groups], axis=1), axis=0)
-    classes, counts = np.unique(pairs[:, 0], return_counts=True)
-    return pairs[pairs[:, 0] == classes[counts.argmax()], 1]
+    of_class, groups = distinct_pairs(labels.classes(), groups)
+    classes, counts = np.unique(of_class, return_counts=True)
+    return groups[of_class == classes[counts.argmax()]]
 
 
 def deal_folds(
@@ -85,7 +86,7 @@ def deal_parts(labels: Labels, groups: NDArray[np.integer], seed: int) -> list[N
 
     Fewer where there are fewer groups, and none where all rows are of one.
     """
-    n_groups = len(np.unique(groups))
+    n_groups = len(distinct(groups))
     if n_groups < 2:
         return []
     n_parts = N_FOLDS if labels.n_rows <= FEW_ROWS else max(SHARE, labels.n_rows // ENOUGH)
@@ -140,22 +141,51 @@ def best_scores(
     return sorted(level, key=losses.__getitem__)
 
 
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different values of an array, rising.
+
+    `numpy.unique` hashes them, which takes a hundred times as long where most differ, as numbers of rows do.
+    """
+    ordered = np.sort(values, axis=None)
+    return ordered[_changes(ordered)]
+
+
+def distinct_pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The different pairs of two arrays, rising by the first, then by the second."""
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    changes = _changes(first) | _changes(second)
+    return first[changes], second[changes]
+
+
+def _changes(ordered: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before."""
+    changes = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
+    return changes
+
+
 def have_others(classes: NDArray[np.int64], groups: NDArray[np.integer], least: int = 1) -> NDArray[np.bool_]:
     """Whether a row's class is in so many other groups."""
-    pairs = np.unique(np.stack([classes, groups], axis=1), axis=0)
-    return np.asarray(np.bincount(pairs[:, 0])[classes] > least)
+    of_class, _ = distinct_pairs(classes, groups)
+    return np.asarray(np.bincount(of_class)[classes] > least)
 
 
-def mark_rows(X: Any) -> NDArray[np.uint64]:
+def mark_rows(X: Any, n_jobs: int | None = 1) -> NDArray[np.uint64]:
     """A number for each row, dense or sparse, that depends on its values alone; equal rows have the same."""
-    contents = _sparse_contents(X) if issparse(X) else _dense_contents(X)
+    if issparse(X):
+        return _marks(_sparse_contents(X))
+    rows = row_source(X)
+
+    def mark(part: slice) -> NDArray[np.uint64]:
+        return _marks(np.add(rows.part(part), 0.0, order="C"))  # −0 becomes 0
+
+    return np.concatenate(map_parts(mark, rows.shape, n_jobs))
+
+
+def _marks(contents: Iterable[Any]) -> NDArray[np.uint64]:
     digests = (hashlib.blake2b(content, digest_size=8).digest() for content in contents)
     return np.frombuffer(b"".join(digests), dtype="<u8")
-
-
-def _dense_contents(X: NDArray[Any]) -> Iterator[bytes]:
-    for _, rows in row_source(X).blocks(BYTES_AT_ONCE):
-        yield from ((row + 0.0).tobytes() for row in rows)  # −0 becomes 0
 
 
 def _sparse_contents(X: Any) -> Iterator[bytes]:
@@ -168,7 +198,7 @@ def _sparse_contents(X: Any) -> Iterator[bytes]:
         yield columns[start:end].tobytes() + rows.data[start:end].tobytes()
 
 
-def join_equal_rows(marks: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int32]:
+def join_equal_rows(marks: NDArray[np.integer], groups: NDArray[np.integer]) -> NDArray[np.int32]:
     """Groups in which equal rows are together: a copy of a row tells all about it. Named by first rows."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -182,11 +212,30 @@ def join_equal_rows(marks: NDArray[np.uint64], groups: NDArray[np.integer]) -> N
     return first_row[group_of_row].astype(np.int32)
 
 
-def whole_groups(X: NDArray[Any], groups: NDArray[Any] | None) -> NDArray[Any]:
+def whole_groups(X: NDArray[Any], groups: NDArray[Any] | None, n_jobs: int | None = 1) -> NDArray[Any]:
     """The groups given, or single rows, with equal rows together; as they are where no row is there twice."""
     groups = np.arange(len(X)) if groups is None else np.asarray(groups)
-    marks = mark_rows(X)
-    return groups if len(np.unique(marks)) == len(marks) else join_equal_rows(marks, groups)
+    marks = mark_rows(X) if issparse(X) else _number_contents(X, n_jobs)
+    return groups if len(distinct(marks)) == len(marks) else join_equal_rows(marks, groups)
+
+
+def _number_contents(X: Any, n_jobs: int | None) -> NDArray[np.int64]:
+    """A number for each dense row, the same for equal ones alone: marks are made of those that may be equal."""
+    from nearboost.kernels import search as kernels
+
+    rows = row_source(X).as_stored()
+    bits = np.dtype(f"u{rows.dtype.itemsize}")
+    found, numbers = np.empty(len(X), dtype=np.uint64), np.arange(len(X))
+
+    def look(part: slice) -> None:
+        block = np.ascontiguousarray(rows.part(part)).view(bits)
+        kernels.fingerprint(block, bits.type(1 << (8 * bits.itemsize - 1)), found[part])
+
+    map_parts(look, rows.shape, n_jobs)
+    _, number, counts = np.unique(found, return_inverse=True, return_counts=True)
+    repeated = np.flatnonzero(counts[number] > 1)
+    numbers[repeated] = len(X) + np.unique(mark_rows(rows.only(repeated), n_jobs), return_inverse=True)[1]
+    return numbers
 
 
 def standard_error(right: NDArray[np.bool_], groups: NDArray[np.integer]) -> float:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearboost.base.entries import Number
 from nearboost.problem.calibration import Calibration, doubt_of, fit_calibration, keep_leader, warn_uncalibrated
-from nearboost.problem.held_out import LARGE, MOST_HELD_OUT, have_others, join_equal_rows, number_folds
+from nearboost.problem.held_out import LARGE, MOST_HELD_OUT, distinct, have_others, join_equal_rows, number_folds
 from nearboost.problem.targets import labels_from_classes
 
 Scores = NDArray[np.float64]
@@ -99,7 +99,7 @@ def deal(
     """
     order = np.lexsort((classes, marks))
     joined = join_equal_rows(marks[order], groups[order])
-    labels, n_groups = labels_from_classes(classes[order], int(classes.max()) + 1), len(np.unique(joined))
+    labels, n_groups = labels_from_classes(classes[order], int(classes.max()) + 1), len(distinct(joined))
     few, many = len(classes) <= most, -(-len(classes) // min(most, MOST_HELD_OUT))
     n_folds = min(n_groups // labels.n_classes, MOST_FOLDS) if few else many
     dealt = number_folds(labels, joined, max(n_folds, 2), np.random.default_rng(0).random)
