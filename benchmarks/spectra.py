@@ -51,6 +51,7 @@ class Spectrum:
         """
         labels = []
         header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, self.n_features)}
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "wb") as file:
             np.lib.format.write_array_header_1_0(file, header)
             for rows, y in self.blocks(n_rows, first_block):
