@@ -32,6 +32,7 @@ VIEWS = {
     "columns": lambda X: X[:, 2:5],
     "columns backwards": lambda X: X[:, ::-1],
     "one column": lambda X: X[:, 3:4],
+    "every other column": lambda X: X[:, 1::2],
     "one row": lambda X: np.broadcast_to(X[4], (50, 6)),
 }
 
@@ -62,6 +63,22 @@ def test_views_are_read_as_they_are(name, dtype, sizes, tmp_path, monkeypatch):
         some = some[some < len(view)]
         for read in (np.float64, dtype):
             np.testing.assert_array_equal(through_file(view, some, read), VIEWS[name](array)[some])
+
+
+def test_rows_that_are_not_in_the_view_are_refused(tmp_path):
+    """They are in the file."""
+    view = mapped(tmp_path, np.ones((900, 6)))[:100]
+    for rows in (np.arange(90, 110), np.array([100, 101]), np.array([-1]), np.array([5, -2])):
+        with pytest.raises(IndexError, match="among 100"):
+            row_source(view).take(rows)
+
+
+def test_files_are_closed(tmp_path):
+    rows = row_source(mapped(tmp_path, np.ones((900, 6))))
+    before = len(os.listdir("/proc/self/fd"))
+    for row in range(100):
+        rows.take(np.array([row]))
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_what_lies_before_the_map_in_the_file(tmp_path):

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from nearboost import KNNClassifier, NeighborSearch
+from nearboost import INNClassifier, KNNClassifier, N3Classifier, NeighborSearch
+from nearboost.base import threads
 from nearboost.base.validation import (
     check_choice,
     check_columns,
@@ -134,6 +136,64 @@ def test_the_first_row_that_is_not_finite(n_rows, dtype):
         assert first_not_finite(block) == n_rows // 2
         assert first_not_finite(block[:, ::-1]) == n_rows // 2
     assert first_not_finite(block[:0]) is None
+
+
+@pytest.fixture
+def many_parts(monkeypatch):
+    """Rows are looked at some at a time, in several threads."""
+    monkeypatch.setattr(threads, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "NUMBERS_AT_ONCE", 100)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_that_are_kept_are_copied_whole(order, dtype, many_parts):
+    X = np.random.default_rng(0).normal(size=(3000, 7)).astype(dtype, order=order)
+    given = X.copy(order=order)
+    for keep in (False, True):
+        kinds = [np.float64, np.float32, np.float16]
+        kept = validate_rows(KNNClassifier(n_jobs=3), X, keep=keep, dtype=kinds, order="C")
+        assert np.shares_memory(kept, X) == (order == "C" and not keep)
+        assert kept.flags.c_contiguous
+        np.testing.assert_array_equal(kept, given)
+        assert kept.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_first_of_many_gaps_is_named(dtype, many_parts):
+    X = np.zeros((5000, 3), dtype=dtype)
+    X[[4321, 4400, 4999], 2] = np.nan
+    with pytest.raises(ValueError, match=r"^X contains NaN in row 4,321, feature 2"):
+        KNNClassifier(n_jobs=3).fit(X, np.arange(5000) % 2)
+    with pytest.raises(ValueError, match=r"^Row 4321 holds NaN or infinity"):
+        NeighborSearch(X, n_jobs=3)
+
+
+def test_rows_that_cannot_be_measured_are_named_whichever_part_they_are_in(many_parts):
+    X = np.ones((5000, 3))
+    X[4321] = 0.0
+    with pytest.raises(ValueError, match=r"^Row 4321 is all zeros"):
+        NeighborSearch(X, "cosine", n_jobs=3)
+    X[4321], X[17] = 1e-60, 1e150
+    with pytest.raises(ValueError, match=r"^Row 17 holds 1e.150, .* such as 4321, of values up to 1e-60"):
+        NeighborSearch(X, n_jobs=3)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_fit_that_is_refused_changes_nothing(bad):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 6)), np.arange(60) % 2
+    other = rng.normal(size=(60, 4))
+    other[3, 3] = bad
+    for model in (KNNClassifier(), N3Classifier(3, n_rounds=2), INNClassifier()):
+        with pytest.raises(ValueError, match="row 3, feature 3"):
+            model.fit(other, y)
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+        answers = model.fit(X, y).predict(X)
+        with pytest.raises(ValueError, match="row 3, feature 3"):
+            model.fit(other, y)
+        np.testing.assert_array_equal(model.predict(X), answers)
 
 
 def test_a_number_of_rows_or_a_share_of_them():

@@ -153,6 +153,19 @@ def test_equal_rows_are_found(collide, dtype, n_features, monkeypatch, tmp_path)
     np.testing.assert_array_equal(whole_groups(rows, None, 2), first[1][first[2].ravel()])
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["bits", "counts", "pixels", "normal"])
+def test_few_rows_that_differ_look_alike(kind, dtype):
+    """Contents are compared of those that do."""
+    rng = np.random.default_rng(0)
+    draw = {"bits": lambda n: rng.integers(0, 2, n), "counts": lambda n: rng.poisson(1, n)}
+    draw |= {"pixels": lambda n: rng.integers(0, 256, n), "normal": lambda n: rng.normal(size=n)}
+    X = draw[kind]((20_000, 102)).astype(dtype)
+    bits, found = np.dtype(f"u{X.itemsize}"), np.empty(len(X), dtype=np.uint64)
+    kernels.fingerprint(X.view(bits), bits.type(1 << (8 * bits.itemsize - 1)), found)
+    assert len(distinct(found)) == len(X)
+
+
 @pytest.mark.parametrize("n_rows", [0, 1, 200])
 def test_distinct_values_and_pairs(n_rows):
     rng = np.random.default_rng(0)

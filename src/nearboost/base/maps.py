@@ -22,7 +22,10 @@ LARGE_PAGE = 2**21  # of a file, which the system may map around each place that
 
 
 def read_map(X: NDArray[Any], rows: NDArray[np.integer], block: NDArray[Any]) -> None:
-    """Put some rows of a map, best in rising order, into a block of any type; no page of them stays in memory."""
+    """Put some rows of a map, best in rising order, into a contiguous block of any type.
+
+    No page of them stays in memory.
+    """
     check_map(X)
     if not len(rows):
         return
@@ -37,13 +40,17 @@ class MappedFile:
     """The open file of an array that is a view of a map."""
 
     def __init__(self, X: NDArray[Any], descriptor: int) -> None:
-        self._X, self._descriptor = X, descriptor
-        self._begin = _address_of(find_map(X))
+        self._X, self._descriptor, opened = np.asarray(X), descriptor, find_map(X)
+        self._begin = _address_of(opened) - map_offset(opened)  # where the file would begin in memory
 
     @classmethod
     @contextmanager
     def behind(cls, X: NDArray[Any]) -> Iterator[Self | None]:
-        """The file of a map, open; None where it cannot be told, and where rows do not lie one after the other."""
+        """The file of a map, open; None where it cannot be told, and where rows do not lie one after the other.
+
+        A map and a path are all there is to compare: what a mount or an overlay puts under that path meanwhile is
+        taken for the file.
+        """
         path = _path_of(X)
         try:
             descriptor = -1 if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -62,6 +69,8 @@ class MappedFile:
         if (np.diff(rows) < 0).any():
             places = np.argsort(rows)
             rows = rows[places]
+        if rows[0] < 0 or rows[-1] >= len(self._X):
+            raise IndexError(f"There are no rows {rows[0]} to {rows[-1]} among {len(self._X)}.")
         starts = rows * abs(self._X.strides[0])
         apart = np.diff(starts) > GAP + self._X.itemsize * self._X.shape[1]
         for start, stop in _runs(apart | (np.diff(starts // BYTES_AT_ONCE) > 0)):
@@ -83,7 +92,7 @@ class MappedFile:
 
     def _fill(self, buffer: NDArray[np.uint8], lines: NDArray[Any]) -> None:
         """Read all bytes from the first that belongs to some lines to the last."""
-        place = np.lib.array_utils.byte_bounds(lines)[0] - self._begin + map_offset(find_map(self._X))
+        place = np.lib.array_utils.byte_bounds(lines)[0] - self._begin
         left = memoryview(buffer.data)
         while len(left):
             n_read = os.preadv(self._descriptor, [left], place)
@@ -136,8 +145,11 @@ def _address_of(opened: Any) -> int:
 def _path_of(X: NDArray[Any]) -> str | None:
     """Where the file is that a map shows, whatever it was called when it was opened."""
     opened = find_map(X)
-    # A private map ("c") may have changed pages; columns of a file that lie one after the other are read as pages.
-    if opened is None or opened.mode == "c" or abs(X.strides[1]) != X.itemsize or not X.size:
+    # A private map ("c") may have changed pages, and columns that lie one after the other take all of a file.
+    if opened is None or opened.mode == "c" or not X.size:
+        return None
+    to_next, width = abs(X.strides[0]), X.itemsize + (X.shape[1] - 1) * abs(X.strides[1])
+    if 0 < to_next < width:
         return None
     begin, n_pages = _address_of(opened), -(-len(opened._mmap) // mmap.PAGESIZE)  # type: ignore[attr-defined]
     try:

@@ -69,7 +69,9 @@ def refuse_cut_short(found: Any, size: int) -> None:
 
 def follow_one_another(rows: np.ndarray) -> bool:
     """Whether numbers of rows are those of a slice."""
-    return len(rows) > 0 and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((np.diff(rows) == 1).all())
+    if len(rows) < 2:
+        return len(rows) == 1
+    return int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((np.diff(rows) == 1).all())
 
 
 def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks: Any) -> Any:
@@ -87,11 +89,11 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
         check_sparse(matrix)
     for labels in y:
         check_labels(labels)
-    floats = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in FLOATS and not is_mapped(X)
-    if floats:
-        checks["ensure_all_finite"] = False  # looked at below, and copied, in threads
+    if _stays_as_it_is(X, checks.get("dtype", ())):
+        X, keep = finite_rows(X, keep, checks.get("order") or "K", getattr(estimator, "n_jobs", None)), False
+        checks["ensure_all_finite"] = False
     try:
-        checked = validate_data(estimator, X, *y, copy=keep and not floats and not is_mapped(X), **checks)
+        return validate_data(estimator, X, *y, copy=keep and not is_mapped(X), **checks)
     except ValueError as error:
         if str(error).startswith("Input X contains") and not hasattr(X, "toarray"):
             check_finite(X.to_numpy(float, na_value=np.nan) if hasattr(X, "iloc") else np.asarray(X))
@@ -103,26 +105,26 @@ def validate_rows(estimator: Any, X: Any, *y: Any, keep: bool = False, **checks:
             cure = "give one label a row, such as np.asarray(y).argmax(axis=1) of columns of 0 and 1"
             raise ValueError(f"{str(error).rstrip('.')}; {cure}.") from None
         raise
-    if not floats:
-        return checked
-    rows = finite_rows(checked[0] if y else checked, X, keep, getattr(estimator, "n_jobs", None))
-    return (rows, *checked[1:]) if y else rows
 
 
-def finite_rows(rows: np.ndarray, given: np.ndarray, keep: bool, n_jobs: int | None) -> np.ndarray:
-    """Rows that were checked, which must be finite; a copy if they are to be kept and are still those given."""
-    taken = np.empty_like(rows, subok=False) if keep and np.may_share_memory(rows, given) else rows
+def _stays_as_it_is(X: Any, wanted: Any) -> bool:
+    """Whether X is a matrix in memory of floats that are wanted as they are: `finite_rows` looks at these."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or is_mapped(X):
+        return False
+    return X.dtype in (wanted if isinstance(wanted, list | tuple) else [wanted])
+
+
+def finite_rows(X: np.ndarray, keep: bool, order: Any, n_jobs: int | None) -> np.ndarray:
+    """X, or a copy in this order if it is to be kept; all of it must be finite, and is looked at in threads."""
+    taken = np.empty_like(X, order=order) if keep else X
 
     def take(part: slice) -> None:
-        if taken is not rows:
-            taken[part] = rows[part]
+        if keep:
+            taken[part] = X[part]
         if first_not_finite(taken[part]) is not None:
-            check_finite(given)
-            raise ValueError(
-                f"X contains numbers that are too large for {rows.dtype}; divide all rows by as much."
-            )
+            check_finite(X)
 
-    map_parts(take, rows.shape, n_jobs)
+    map_parts(take, X.shape, n_jobs)
     return taken
 
 

@@ -58,18 +58,21 @@ def fingerprint(rows, minus_zero, marks):
     for i in range(rows.shape[0]):
         a = b = c = d = np.uint64(0)
         for j in range(0, n_features - 3, 4):
-            a = (a ^ _zero_is_plain(rows[i, j], minus_zero)) * FACTOR
-            b = (b ^ _zero_is_plain(rows[i, j + 1], minus_zero)) * FACTOR
-            c = (c ^ _zero_is_plain(rows[i, j + 2], minus_zero)) * FACTOR
-            d = (d ^ _zero_is_plain(rows[i, j + 3], minus_zero)) * FACTOR
+            a = _mixed(a, rows[i, j], minus_zero)
+            b = _mixed(b, rows[i, j + 1], minus_zero)
+            c = _mixed(c, rows[i, j + 2], minus_zero)
+            d = _mixed(d, rows[i, j + 3], minus_zero)
         for j in range(n_features - n_features % 4, n_features):
-            a = (a ^ _zero_is_plain(rows[i, j], minus_zero)) * FACTOR
-        marks[i] = (((a * FACTOR) ^ b) * FACTOR ^ c) * FACTOR ^ d
+            a = _mixed(a, rows[i, j], minus_zero)
+        marks[i] = _mixed(_mixed(_mixed(a, b, minus_zero), c, minus_zero), d, minus_zero)
 
 
 @kernel
-def _zero_is_plain(bits, minus_zero):
-    return np.uint64(0) if bits == minus_zero else np.uint64(bits)
+def _mixed(mark, bits, minus_zero):
+    """The mark with the bits of one more number. Products carry upwards alone, and small whole numbers in float64
+    have bits at the top alone, so these are folded down."""
+    mark = (mark ^ (np.uint64(0) if bits == minus_zero else np.uint64(bits))) * FACTOR
+    return mark ^ (mark >> np.uint64(32))
 
 
 @kernel

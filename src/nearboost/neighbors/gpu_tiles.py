@@ -54,8 +54,8 @@ class Offering:
         if bool(waiting.any()):
             for part in self._parts(tile, mutual):
                 which = waiting[part.queries].nonzero()[:, 0]
-                for some in cut(len(which), self.room.listed // (queries.n_listed + queries.n_proposed)):
-                    self._propose(block, queries, part, which[some])
+                for few in cut(len(which), self.room.listed // (queries.n_listed + queries.n_proposed)):
+                    self._propose(block, queries, part, which[few])
 
     def finish(self, block: Block, queries: Queries) -> None:
         """Measure the pairs that wait, and keep the nearest."""
