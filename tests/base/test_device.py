@@ -67,7 +67,7 @@ class Elsewhere:
     def __init__(self, device, dtype="float32"):
         import torch
 
-        self.device, self.dtype = torch.device(device), getattr(torch, dtype)
+        self.device, self.dtype, self.layout = torch.device(device), getattr(torch, dtype), torch.strided
 
     def detach(self):
         return self

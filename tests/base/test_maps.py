@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from nearboost.base import maps
-from nearboost.base.maps import MappedFile
+from nearboost.base.maps import MappedFile, in_memory
 from nearboost.base.rows import row_source
+from nearboost.base.validation import is_mapped
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/map_files").is_dir(), reason="the system does not tell")
 
@@ -119,13 +120,33 @@ def test_a_file_that_another_takes_the_place_of_while_it_is_opened_is_not_read(t
         assert file is None
 
 
-@pytest.mark.parametrize("kind", ["changes of its own", "columns", "no permission"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_files_in_column_order(name, tmp_path):
+    array = np.asfortranarray(np.random.default_rng(0).integers(-50, 50, (1000, 6)).astype(np.float16))
+    view = VIEWS[name](mapped(tmp_path, array))
+    for some in SOME:
+        some = some[some < len(view)]
+        np.testing.assert_array_equal(through_file(view, some, np.float32), VIEWS[name](array)[some])
+        np.testing.assert_array_equal(through_file(view, some, np.float16), VIEWS[name](array)[some])
+
+
+@pytest.mark.parametrize("shape", [(7,), (7, 3), (7, 3, 2)])
+@pytest.mark.parametrize("dtype", ["<f8", ">i4", "<U5"])
+def test_maps_read_into_memory(dtype, shape, tmp_path):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    read = in_memory(mapped(tmp_path, array))
+    assert type(read) is np.ndarray
+    np.testing.assert_array_equal(read, array)
+    assert not is_mapped(read)
+
+
+@pytest.mark.parametrize("kind", ["changes of its own", "no permission"])
 def test_pages_are_touched_where_there_is_no_file_to_read(kind, tmp_path, monkeypatch):
     if kind == "changes of its own":
         rows = mapped(tmp_path, np.ones((900, 6)), "c")
         rows[5] = 3.0
     else:
-        rows = mapped(tmp_path, np.asfortranarray(np.ones((900, 6))) if kind == "columns" else np.ones((900, 6)))
+        rows = mapped(tmp_path, np.ones((900, 6)))
     if kind == "no permission":
         monkeypatch.setattr(os, "open", lambda *_: (_ for _ in ()).throw(PermissionError("not yours")))
     with MappedFile.behind(rows) as file:

@@ -359,3 +359,26 @@ def test_opened_files_are_queries_of_a_search(tmp_path):
     found, expected = (NeighborSearch(rows[:40]).search(Q, 3) for Q in (queries, rows))
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+def test_a_search_reads_opened_rows_as_maps(tmp_path):
+    rows = open_rows(npy_folder(tmp_path), folder=tmp_path / "copies")
+    search = NeighborSearch(rows, memory=2**24)
+    assert np.shares_memory(search.rows.X, rows.in_any_order())
+    np.testing.assert_array_equal(search.graph(3).indices, NeighborSearch(ROWS).graph(3).indices)
+    with pytest.raises(DataError, match="give open_rows a folder="):
+        NeighborSearch(open_rows(tmp_path))
+
+
+@pytest.mark.parametrize("given", [ROWS, None, 3])
+def test_what_is_no_path_is_told(given):
+    with pytest.raises(DataError, match="open_rows opens files, and path is of the kind"):
+        open_rows(given)
+
+
+def test_a_table_that_lost_its_columns_is_told(tmp_path):
+    rows = open_rows(write_table(tmp_path / "rows.parquet", {"e": lists(ROWS)}))
+    write_table(tmp_path / "other.parquet", {"f": lists(ROWS)})
+    os.replace(tmp_path / "other.parquet", tmp_path / "rows.parquet")
+    with pytest.raises(DataError, match=r"rows.parquet is not a readable Parquet file"):
+        list(rows.blocks(100))

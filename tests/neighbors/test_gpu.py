@@ -267,6 +267,8 @@ def test_tensors_are_refused_as_arrays_are(device):
         search_on(device, huge)
     with pytest.raises(ValueError, match="must form a matrix"):
         search_on(device, X[0])
+    with pytest.raises(ValueError, match=r"A tensor is sparse, .* give tensor.to_dense\(\)"):
+        search_on(device, X.to_sparse())
     with pytest.raises(ValueError, match="2 features and the searched rows 5"):
         search_on(device, X).search(X[:, :2], 3)
     listed = np.zeros((60, 1), dtype=int)

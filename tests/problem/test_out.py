@@ -154,6 +154,10 @@ def test_places_that_cannot_be_written_to(digits, tmp_path, monkeypatch):
     both = np.zeros((100, 64), dtype=np.float64)
     with pytest.raises(ValueError, match="out lies in the memory of X"):
         model.predict_proba(both, out=both[:, :4])
+    np.save(tmp_path / "rows.npy", both)
+    read, written = (np.load(tmp_path / "rows.npy", mmap_mode=mode) for mode in ("r", "r+"))
+    with pytest.raises(ValueError, match="out lies in the file of X"):
+        model.predict_proba(read, out=written[:, :4])
     with pytest.raises(ValueError, match="out must be a pair of arrays"):
         model.predict_with_proba(Q, out=np.zeros((100, 4)))
     out = np.lib.format.open_memmap(tmp_path / "out.npy", "w+", np.float64, (100, 4))

@@ -31,6 +31,15 @@ USES = {
     "saving": "m = nb.KNNClassifier().fit(rows, y); cut_short(); save(m, path.with_name('m.nb'))",
     "data": "d = open_dataset(path.parent, duplicates=False); cut_short(); d.take(range(2000))",
 }
+# Beside the rows, with the size of the file.
+OTHERS = {
+    "labels": ("z = map_of('y.npy', y); cut_short('y.npy'); nb.KNNClassifier().fit(X, z)", "y.npy", "16,128"),
+    "graph": (
+        "g = maps_of(nb.NeighborSearch(X).graph(9)); cut_short('i.npy'); nb.N3Classifier(3).fit(X, y, graph=g)",
+        "i.npy",
+        "72,128",
+    ),
+}
 # Codes among all samples need these in memory: what becomes of the file afterwards is nothing to them.
 IN_MEMORY = {
     "codes": "m = nb.INNCoder(gram_memory=1).fit(rows); cut_short(); m.transform(X[:5])",
@@ -47,12 +56,17 @@ from nearboost import features as nf
 from nearboost.datasets import open_dataset
 from nearboost.models import save
 warnings.simplefilter("ignore")
+def map_of(name, array):
+    np.save(path.with_name(name), array)
+    return np.load(path.with_name(name), mmap_mode="r")
+def maps_of(graph):
+    return map_of("i.npy", graph.indices), map_of("d.npy", graph.distances)
 X, y, path = np.random.default_rng(0).normal(size=(2000, 20)), np.arange(2000) % 3, Path(sys.argv[1])
 for name, use in json.loads(sys.argv[2]).items():
     np.save(path, X)
     np.save(path.with_name("y.npy"), y)
     rows = np.load(path, mmap_mode="r")
-    cut_short = lambda: os.truncate(path, 4096)
+    cut_short = lambda name=path.name: os.truncate(path.with_name(name), 4096)
     print(name, end=": ", flush=True)
     try:
         exec(use)
@@ -66,9 +80,12 @@ for name, use in json.loads(sys.argv[2]).items():
 def test_a_file_cut_short_is_an_error(tmp_path):
     """In a process of its own, which a signal may end."""
     path = str(tmp_path / "X.npy")
-    command = [sys.executable, "-c", SCRIPT, path, json.dumps(USES | IN_MEMORY)]
+    others = {name: use for name, (use, *_) in OTHERS.items()}
+    command = [sys.executable, "-c", SCRIPT, path, json.dumps(USES | others | IN_MEMORY)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    said = f"{path} was cut short after it was opened, to 4,096 of 320,128 bytes; restore it and open it again."
-    told = [f"{name}: {said}" for name in USES] + [f"{name}: done" for name in IN_MEMORY]
+    said = "{} was cut short after it was opened, to 4,096 of {} bytes; restore it and open it again."
+    told = [f"{name}: {said.format(path, '320,128')}" for name in USES]
+    told += [f"{name}: {said.format(tmp_path / file, size)}" for name, (_, file, size) in OTHERS.items()]
+    told += [f"{name}: done" for name in IN_MEMORY]
     assert done.stdout.splitlines() == told, done.stderr
     assert done.returncode == 0

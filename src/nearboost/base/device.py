@@ -85,6 +85,10 @@ def check_tensor(X: Tensor) -> None:
     torch = import_torch()
     if X.device.type == "mps":
         raise ValueError("A tensor lies on an MPS device, which has no float64; give tensor.cpu().")
+    if X.layout != torch.strided:
+        raise ValueError(
+            "A tensor is sparse, and distances are measured between dense rows; give tensor.to_dense()."
+        )
     if X.dtype not in (torch.float16, torch.float32, torch.float64):
         raise ValueError(f"A tensor holds {X.dtype}; give float16, float32 or float64, as by tensor.float().")
 

@@ -14,7 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nearboost.base.validation import check_map, find_map, follow_one_another, map_offset, refuse_cut_short
+from nearboost.base.validation import (
+    check_map,
+    find_map,
+    follow_one_another,
+    map_offset,
+    refuse_cut_short,
+)
 
 BYTES_AT_ONCE = 2**24
 GAP = 2**16  # bytes between rows that are read along: as fast as to begin anew
@@ -36,6 +42,18 @@ def read_map(X: NDArray[Any], rows: NDArray[np.integer], block: NDArray[Any]) ->
             file.read(rows, block)
 
 
+def in_memory(X: Any) -> Any:
+    """A map, read into memory."""
+    if X.ndim not in (1, 2):
+        return np.array(X)
+    read, numbers = np.empty(X.shape, dtype=X.dtype), np.arange(len(X))
+    if X.ndim == 2:
+        read_map(X, numbers, read)
+    else:
+        read_map(X[:, np.newaxis], numbers, read[:, np.newaxis])
+    return read
+
+
 class MappedFile:
     """The open file of an array that is a view of a map."""
 
@@ -46,7 +64,7 @@ class MappedFile:
     @classmethod
     @contextmanager
     def behind(cls, X: NDArray[Any]) -> Iterator[Self | None]:
-        """The file of a map, open; None where it cannot be told, and where rows do not lie one after the other.
+        """The file of a map, open; None where it cannot be told.
 
         A map and a path are all there is to compare: what a mount or an overlay puts under that path meanwhile is
         taken for the file.
@@ -65,21 +83,33 @@ class MappedFile:
 
     def read(self, rows: NDArray[np.integer], block: NDArray[Any]) -> None:
         """Put some rows into a block of any type."""
-        rows, places = rows.astype(np.int64), np.arange(len(rows))
-        if (np.diff(rows) < 0).any():
-            places = np.argsort(rows)
-            rows = rows[places]
-        if rows[0] < 0 or rows[-1] >= len(self._X):
-            raise IndexError(f"There are no rows {rows[0]} to {rows[-1]} among {len(self._X)}.")
-        starts = rows * abs(self._X.strides[0])
-        apart = np.diff(starts) > GAP + self._X.itemsize * self._X.shape[1]
+        rising, places = rows.astype(np.int64), np.arange(len(rows))
+        if (np.diff(rising) < 0).any():
+            places = np.argsort(rising)
+            rising = rising[places]
+        if rising[0] < 0 or rising[-1] >= len(self._X):
+            raise IndexError(f"There are no rows {rising[0]} to {rising[-1]} among {len(self._X)}.")
+        if 0 < abs(self._X.strides[0]) < abs(self._X.strides[1]):  # columns lie one after the other
+            for column in range(self._X.shape[1]):
+                one = slice(column, column + 1)
+                self._read(self._X[:, one], rising, places, block[:, one])
+        else:
+            self._read(self._X, rising, places, block)
+
+    def _read(
+        self, X: NDArray[Any], rows: NDArray[np.int64], places: NDArray[np.int64], block: NDArray[Any]
+    ) -> None:
+        """Put rows of a view, in rising order, into these places of a block."""
+        starts = rows * abs(X.strides[0])
+        apart = np.diff(starts) > GAP + X.itemsize * X.shape[1]
         for start, stop in _runs(apart | (np.diff(starts // BYTES_AT_ONCE) > 0)):
             own, into = rows[start:stop], places[start:stop]
-            lines = self._X[own[0] : own[-1] + 1]
+            lines = X[own[0] : own[-1] + 1]
             wanted, where = _as_slice(own - own[0]), _as_slice(into)
             whole = isinstance(wanted, slice) and isinstance(where, slice)
-            if whole and lines.flags.c_contiguous and lines.dtype == block.dtype:
-                self._fill(block[where].reshape(-1).view(np.uint8), lines)
+            target = block[where] if whole else block
+            if whole and lines.dtype == block.dtype and lines.flags.c_contiguous and target.flags.c_contiguous:
+                self._fill(target.reshape(-1).view(np.uint8), lines)
             else:
                 block[where] = self._copy(lines)[wanted]
 
@@ -145,11 +175,7 @@ def _address_of(opened: Any) -> int:
 def _path_of(X: NDArray[Any]) -> str | None:
     """Where the file is that a map shows, whatever it was called when it was opened."""
     opened = find_map(X)
-    # A private map ("c") may have changed pages, and columns that lie one after the other take all of a file.
-    if opened is None or opened.mode == "c" or not X.size:
-        return None
-    to_next, width = abs(X.strides[0]), X.itemsize + (X.shape[1] - 1) * abs(X.strides[1])
-    if 0 < to_next < width:
+    if opened is None or opened.mode == "c" or not X.size:  # pages of a private map ("c") may have been changed
         return None
     begin, n_pages = _address_of(opened), -(-len(opened._mmap) // mmap.PAGESIZE)  # type: ignore[attr-defined]
     try:

@@ -1,5 +1,6 @@
 """Answers written as they come, block by block: into a new array, or into an array or map that a user gives."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,8 +77,17 @@ def check_output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], X: Any 
     mapped = find_map(out)
     if mapped is not None:
         check_map(out)
+        read = find_map(X)
+        if read is not None and one_file(read, mapped):
+            raise ValueError("out lies in the file of X, which is read as answers come; give another file.")
         if mapped.mode != "c" and mapped.filename is not None and Path(mapped.filename).is_file():
             reserve(Path(mapped.filename))
+
+
+def one_file(one: np.memmap, other: np.memmap) -> bool:
+    """Whether two maps are of the same file, by the names that they were opened with."""
+    names = [map_.filename for map_ in (one, other) if map_.filename is not None and Path(map_.filename).exists()]
+    return len(names) == 2 and os.path.samefile(*names)
 
 
 @contextmanager

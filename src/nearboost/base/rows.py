@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
 from nearboost.base.device import Tensor, import_torch, is_tensor, place_tensor, to_device
-from nearboost.base.maps import BYTES_AT_ONCE, read_map
+from nearboost.base.maps import BYTES_AT_ONCE, in_memory, read_map
 from nearboost.base.validation import (
     check_labels,
     check_map,
@@ -296,6 +296,7 @@ def check_rows(
     """
     if isinstance(X, RowSource) and reset:
         X = X.in_any_order()
+    y = tuple(in_memory(labels) if is_mapped(labels) else labels for labels in y)
     X = place_tensor(X, getattr(estimator, "device", None))
     if is_tensor(X):
         check_tensor_rows(X)

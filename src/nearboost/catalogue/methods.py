@@ -13,6 +13,7 @@ from importlib import import_module
 from math import isfinite
 from typing import Any
 
+from nearboost.base.device import is_device_name
 from nearboost.base.errors import UsageError
 from nearboost.base.words import near_names
 
@@ -138,7 +139,7 @@ def find_method(name: str, *, to_save: bool = False) -> Method:
     """
     if WRONG_JOINT.search(name):
         raise UsageError(f"{name!r} is not understood; {WRITTEN}: {WRONG_JOINT.sub(':', name)}.")
-    base, *pairs = name.split(":")
+    base, pairs = _base_and_pairs(name)
     if "=" in base:
         raise UsageError(f"{base!r} is a setting without a method; {WRITTEN}.")
     known = {key: one for key, one in METHODS.items() if one.savable or not to_save}
@@ -176,7 +177,7 @@ def grid_of(name: str) -> dict[str, tuple[Any, ...]]:
     >>> list(grid_of("rbf-svm:C=10")), list(grid_of("n3"))
     (['gamma'], [])
     """
-    base, *pairs = name.split(":")
+    base, pairs = _base_and_pairs(name)
     given = {pair.partition("=")[0] for pair in pairs}
     grid = METHODS[base].grid if base in METHODS else None
     return {setting: values for setting, values in (grid or {}).items() if setting not in given}
@@ -193,6 +194,22 @@ def _check_values(estimator: Any, name: str) -> None:
                 estimator.fit([[i] for i in range(20)], [i // 10 for i in range(20)])
     except (ValueError, TypeError) as error:
         raise UsageError(f"{name!r} cannot be fitted: {error}") from None
+
+
+def _base_and_pairs(name: str) -> tuple[str, list[str]]:
+    """The method and its settings; the colon of a device belongs to its name.
+
+    >>> _base_and_pairs("n3:search=gpu:1:loss=mat")
+    ('n3', ['search=gpu:1', 'loss=mat'])
+    """
+    base, *parts = name.split(":")
+    pairs: list[str] = []
+    for part in parts:
+        if pairs and is_device_name(f"{pairs[-1].partition('=')[2]}:{part}"):
+            pairs[-1] += f":{part}"
+        else:
+            pairs.append(part)
+    return base, pairs
 
 
 def _setting(pair: str, name: str) -> tuple[str, Any]:

@@ -332,6 +332,8 @@ def open_rows(
         if not fragments:
             raise DataError("The dataset has no rows; give some.")
         return OpenedRows(fragments, "dataset", folder, verbose)
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(f"open_rows opens files, and path is of the kind {type(path).__name__}; give a path.")
     place = Path(path)
     files = _files_in(place) if place.is_dir() else [place]
     if not files[0].is_file():

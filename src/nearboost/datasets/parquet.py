@@ -59,7 +59,7 @@ class ParquetRows:
         try:
             with parquet.ParquetFile(self.name, buffer_size=READ_AHEAD, pre_buffer=False) as opened:
                 yield opened
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, KeyError) as error:  # of a column that is gone
             raise DataError(f"{self.name} is not a readable Parquet file ({first_line(error)}).") from error
 
 
@@ -97,7 +97,7 @@ class FragmentRows:
                 if len(batch):
                     yield joined(self.name, start, self.columns, columns, self.n_features)
                 start += len(batch)
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, KeyError) as error:  # of a column that is gone
             raise DataError(f"{self.name} cannot be read ({first_line(error)}).") from error
 
 

@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearboost.base.maps import in_memory
+from nearboost.base.validation import is_mapped
+
 
 @dataclass(frozen=True)
 class Neighbors:
@@ -135,7 +138,9 @@ def check_graph(graph: tuple[ArrayLike, ArrayLike] | Neighbors, n_rows: int, k: 
         )
     except (TypeError, ValueError):
         raise ValueError("A precomputed graph is a pair (indices, distances) of arrays.") from None
-    indices, distances = np.asarray(given_indices), np.asarray(given_distances)
+    indices, distances = (
+        in_memory(one) if is_mapped(one) else np.asarray(one) for one in (given_indices, given_distances)
+    )
     if indices.shape != distances.shape or indices.ndim != 2:
         raise ValueError(
             "The graph's indices and distances must be matrices of one shape, "

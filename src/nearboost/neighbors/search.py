@@ -111,7 +111,7 @@ class NeighborSearch(CandidatesMixin):
 
     Parameters
     ----------
-    X : array-like of shape (n_rows, n_features)
+    X : array-like of shape (n_rows, n_features), or RowSource
         The rows to search, dense and finite. A memory-mapped file is read where it is, in blocks, and refused once
         it was cut short. float16 rows stay as they are, and so do tensors of PyTorch on the device of a ``method``
         that works there: these are not copied.
@@ -144,7 +144,7 @@ class NeighborSearch(CandidatesMixin):
 
     def __init__(
         self,
-        X: ArrayLike,
+        X: ArrayLike | RowSource,
         metric: str = "l2",
         *,
         method: str = "exact",
@@ -157,6 +157,8 @@ class NeighborSearch(CandidatesMixin):
         check_method("method", method, metric)
         check_positive("memory", memory, optional=True)
         count_threads(n_jobs)
+        if isinstance(X, RowSource):
+            X = X.in_any_order()
         X = place_tensor(X, method)
         rows = as_rows(X, method, n_jobs)
         if not len(rows):
