@@ -28,10 +28,7 @@ LARGE_PAGE = 2**21  # of a file, which the system may map around each place that
 
 
 def read_map(X: NDArray[Any], rows: NDArray[np.integer], block: NDArray[Any]) -> None:
-    """Put some rows of a map, best in rising order, into a contiguous block of any type.
-
-    No page of them stays in memory.
-    """
+    """Put some rows of a map, best in rising order, into a block of any type; no page of them stays in memory."""
     check_map(X)
     if not len(rows):
         return
@@ -162,7 +159,7 @@ def give_back_pages(part: NDArray[Any]) -> None:
         return
     pages: mmap.mmap = opened._mmap  # type: ignore[attr-defined]
     low, high = np.lib.array_utils.byte_bounds(part)
-    begin = np.frombuffer(pages, dtype=np.uint8).ctypes.data
+    begin = _address_of(opened)
     first = (low - begin) // mmap.PAGESIZE * mmap.PAGESIZE
     pages.madvise(mmap.MADV_DONTNEED, first, high - begin - first)
 
