@@ -20,9 +20,10 @@ X = (np.random.default_rng(0).integers(1, 4, (3_000, 6)) / 10).astype(np.float32
 GROUPS = np.arange(3_000) // 4
 
 SEARCH = """
-import sys, time
+import signal, sys, time
 import numpy as np
 from nearboost.neighbors import NeighborSearch, exact, rows
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
 rows.LEAST_ROOM = 1.0
 offer = exact.offer_blocks
 def slowly(*given):
